@@ -19,6 +19,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use commands::args::{parse_count, parse_duration};
+use commands::output::with_command_formats;
 use controller::LeaseDurations;
 use local_commands::args::{ImageArgs, LocalCommand, SummaryFormat, name_missing};
 
@@ -202,7 +203,7 @@ impl Args {
 
     /// Returns the commands, with an environment variable for each flag.
     pub fn with_variables() -> clap::Command {
-        set_variables(Self::command())
+        set_variables(with_command_formats(Self::command()))
     }
 }
 

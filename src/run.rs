@@ -10,6 +10,9 @@ mod version;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use commands::ExitStatus;
+use local_commands::run::command_error;
+
 pub use self::controller::SETTINGS_INTERVAL;
 
 use crate::args::{Args, Command};
@@ -26,11 +29,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Man { command } => Ok(version::man(command.as_deref())),
         Command::Completion { shell } => completion(shell),
     };
-    done.unwrap_or_else(|error| {
-        // A failed write to standard error cannot be reported anywhere.
-        let _ = writeln!(output::stderr(), "{} {error:#}", output::error());
-        ExitCode::FAILURE
-    })
+    done.unwrap_or_else(|error| command_error(&error, ExitStatus::Negative).report().into())
 }
 
 fn completion(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {

@@ -195,7 +195,8 @@ fn unknown_member(command: &Command, name: &str, has_sources: bool) -> String {
     }
     let similar = similar_names(name, members.iter().map(String::as_str), &Work::unlimited())
         .unwrap_or_default();
-    if similar.is_empty() || NOT_IN_FILES.contains(&name) {
+    // A single letter begins a name of each kind.
+    if similar.is_empty() || name.len() == 1 || NOT_IN_FILES.contains(&name) {
         return message;
     }
     let names: Vec<_> = similar.iter().map(|name| format!("`{name}`")).collect();
@@ -310,7 +311,7 @@ mod tests {
             (
                 args.server.listen.as_str(),
                 args.server.store_quota.0,
-                args.limits.max_depth
+                args.limits.max_depth.get()
             ),
             ("[::]:8443", 1 << 30, 20)
         );
@@ -327,7 +328,7 @@ mod tests {
             "catalogql serve --config @config.yaml --listen 80 --max-depth=3 b",
         );
         assert_eq!(
-            (args.server.listen.as_str(), args.limits.max_depth),
+            (args.server.listen.as_str(), args.limits.max_depth.get()),
             ("127.0.0.1:80", 3)
         );
         assert_eq!(args.server.store_quota.0, 1 << 30);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{anyhow, bail};
-use catalog_server::args::EditableArg;
+use catalog_server::args::{EditableArg, GrpcAddress};
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
 use local_commands::run::registries::{RegistryAccess, needs_registry};
 use local_commands::run::sources::{self, CatalogEntry};
@@ -81,6 +81,9 @@ impl CatalogConfiguration {
             args.config.as_deref(),
             args.images.configs_dir.as_deref(),
         )?;
+        for entry in &entries {
+            refuse_file(&entry.reference.source)?;
+        }
         let needs_registry = needs_registry(entries.iter().map(|entry| &entry.reference.source));
         let registries = registries.update(&args.images.registries, needs_registry)?;
         for entry in &entries {
@@ -166,6 +169,38 @@ fn refresh_policy(args: &ServeArgs, interval: Option<Duration>) -> RefreshPolicy
             ..PollPolicy::default()
         }),
     }
+}
+
+/// Rejects a source that is a file. It may be a configuration file without its flag.
+fn refuse_file(source: &Source) -> anyhow::Result<()> {
+    match source {
+        Source::Directory(path) if path.is_file() => {
+            let file = path.display();
+            bail!(
+                "`{file}` is a file, not a directory with a catalog: write --config `{file}` if it is a configuration file"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Rejects an address of gRPC for a catalog that is not served: each call would fail.
+pub(super) fn refuse_unknown_catalogs(
+    addresses: &[GrpcAddress],
+    served: &[CatalogSpec],
+) -> anyhow::Result<()> {
+    let served: Vec<_> = served.iter().map(|spec| spec.name.as_str()).collect();
+    for address in addresses {
+        let name = address.catalog.as_deref();
+        if let Some(name) = name.filter(|name| !served.contains(name)) {
+            bail!(
+                "cannot serve `{name}` on the address `{}` of --grpc: no catalog has this name, those that are served are {}",
+                address.listen,
+                served.join(", ")
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Rejects a source that contains the store, whose files would be read as a part of the catalog.

@@ -7,7 +7,7 @@ use fbc_read::Severity;
 use loading::{Report, SyncStatus};
 use pages::Pages;
 use printing::counted_table;
-pub(super) use printing::{error, ignore_closed_pipe, json, stderr, stdout};
+pub(super) use printing::{ignore_closed_pipe, json, stdout};
 use serving::Content;
 
 /// Number of hexadecimal digits of a digest that people need to tell contents apart.

@@ -4,21 +4,23 @@ use std::collections::BTreeMap;
 use std::io;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use auth::Authorizer;
 use catalog_server::args::ServerArgs;
 use catalog_server::{
     AccessControl, BackgroundTasks, CatalogLoader, EditParts, MetricsAccess, Server, ServerParts,
     ServerSockets, StoreFolder, block_on,
 };
-use controller::connect;
+use commands::{CommandError, ExitStatus};
+use controller::{ControllerError, connect};
 use loading::{LoaderEvent, Report};
 use local_commands::run::terminal::Terminal;
 use pages::Pages;
+use printing::error_chain;
 use serving::{CatalogName, Catalogs};
 use tokio::sync::mpsc;
 
-use super::configuration::{CatalogConfiguration, ReloadTrigger};
+use super::configuration::{CatalogConfiguration, ReloadTrigger, refuse_unknown_catalogs};
 use super::output;
 use crate::args::ServeArgs;
 use crate::telemetry;
@@ -45,7 +47,8 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let reload = ReloadTrigger::new(&args)?;
     let folder = StoreFolder::open(&args.server)?;
     let mut configuration = CatalogConfiguration::new(args, folder.path().to_owned());
-    let specs = configuration.read()?;
+    let specs = configuration.read().map_err(unusable)?;
+    refuse_unknown_catalogs(&configuration.args().server.grpc.grpc, &specs).map_err(unusable)?;
     let loading = CatalogLoader::open(&configuration.args().server, &folder)?;
     loading.loader.set(specs);
     serve_catalogs(ServeParts {
@@ -149,8 +152,14 @@ async fn metrics_access(args: &ServerArgs) -> anyhow::Result<MetricsAccess> {
     if !args.observe.needs_authorizer() {
         return Ok(MetricsAccess::Everybody);
     }
-    let hint = "cannot ask who may read metrics: let everybody with --metrics-auth=none";
-    let client = connect(None).await.context(hint)?.client;
+    let client = connect(None).await.map_err(|error| {
+        with_way_out(
+            error,
+            "cannot ask who may read metrics",
+            "--metrics-auth=none lets everybody read them",
+        )
+    })?;
+    let client = client.client;
     Ok(MetricsAccess::Authorized(Authorizer::new(
         client,
         Vec::new(),
@@ -163,21 +172,39 @@ async fn access(
     catalogs: &Catalogs,
     tasks: &mut BackgroundTasks,
 ) -> anyhow::Result<Option<AccessControl>> {
-    let hint = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
+    let (problem, way_out) = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
         (false, false) => return Ok(None),
-        (true, _) => {
-            "cannot ask who may see which catalogs: let everybody see each with --auth=none"
-        }
-        (false, true) => {
-            "cannot ask who may read the Kubernetes API: let everybody with --kube-api-auth=none"
-        }
+        (true, _) => (
+            "cannot ask who may see which catalogs",
+            "--auth=none lets everybody see each",
+        ),
+        (false, true) => (
+            "cannot ask who may read the Kubernetes API",
+            "--kube-api-auth=none lets everybody read it",
+        ),
     };
+    let api_server = connect(None).await;
     Ok(Some(AccessControl::start(
-        &connect(None).await.context(hint)?,
+        &api_server.map_err(|error| with_way_out(error, problem, way_out))?,
         &args.access,
         catalogs,
         tasks,
     )))
+}
+
+/// Returns an error of the command line or of the configuration file with its exit status.
+fn unusable(error: anyhow::Error) -> anyhow::Error {
+    CommandError::new(ExitStatus::Usage, error_chain(error.as_ref())).into()
+}
+
+/// Returns the error of a server without an API server to ask. How to do without comes last: it
+/// gives the protection up.
+fn with_way_out(error: ControllerError, problem: &str, way_out: &str) -> anyhow::Error {
+    let cause = error_chain(&error);
+    let message = format!("{problem}: {cause}");
+    CommandError::new(ExitStatus::Negative, message)
+        .hint(way_out)
+        .into()
 }
 
 /// Prints the catalogs that are served, and where.

@@ -114,7 +114,7 @@ const VALUES: [(&str, &str, &[&str]); 55] = [
         &["anonymous=true", "tls.mode=serviceCA", "route.enabled=true"],
     ),
     ("networkPolicy.enabled", "false", &[]),
-    ("networkPolicy.registryPorts", "[5000]", &[]),
+    ("networkPolicy.egressPorts", "[5000]", &[]),
     ("networkPolicy.from", "[{\"namespaceSelector\": {}}]", &[]),
     ("monitoring.serviceMonitor", "false", &[]),
     ("monitoring.rules", "false", &[]),
@@ -149,7 +149,7 @@ const REFUSED: [(&str, &str); 9] = [
     ("image.digest=\"latest\"", "digest"),
     ("tls.mode=\"none\"", "mode"),
     ("auth.mode=\"all\"", "mode"),
-    ("networkPolicy.registryPorts=[70000]", "registryPorts"),
+    ("networkPolicy.egressPorts=[70000]", "egressPorts"),
     ("store.sizeGi=\"11Gi\"", "sizeGi"),
     ("pull.globalSecret=\"name\"", "globalSecret"),
 ];

@@ -311,3 +311,295 @@ fn a_file_that_is_no_part_of_a_catalog_is_pointed_out() {
     let hint = "hint: every file of the directory is read: write README.md to .indexignore if it is no part of the catalog\n";
     assert_eq!((status, stderr.as_str()), (Some(1), hint));
 }
+
+#[test]
+fn a_mistake_is_answered_with_what_to_write_instead() {
+    let folders = folders();
+    folders.write("catalogs.yaml", "sources: []\n");
+    folders.write("empty.json", "\n");
+    folders.write("object.json", r#"{"op": "rm"}"#);
+    folders.write("member.json", r#"[{"op": "rm", "package": "etcd"}]"#);
+    folders.write("null.yaml", "\n");
+    folders.write("broken/catalog.yaml", "schema: [\n");
+    folders.write("bundle/manifests/csv.yaml", "a: b\n");
+    folders.write("t.yaml", "schema: olm.template.basic\nentries: []\n");
+    folders.write("q.graphql", "query A { a } query B { b }");
+    let form = r#"write a JSON array of operations, such as [{"op": "rm", "packages": ["etcd"]}]"#;
+    for (line, status, error) in [
+        (
+            "serve @/catalogs.yaml",
+            2,
+            "`@/catalogs.yaml` is a file, not a directory with a catalog: write --config `@/catalogs.yaml` if it is a configuration file",
+        ),
+        (
+            "serve @/good --store @/catalogs.yaml",
+            1,
+            "cannot open the store `@/catalogs.yaml`: it is a file; name a folder with --store",
+        ),
+        (
+            "serve @/good --grpc nocat=127.0.0.1:0 --listen 127.0.0.1:0 --store @/store",
+            2,
+            "cannot serve `nocat` on the address `127.0.0.1:0` of --grpc: no catalog has this name, those that are served are good",
+        ),
+        (
+            "serve @/good --max-depth 0",
+            2,
+            "invalid value '0' for '--max-depth <COUNT>': write 1 or more: 0 lets no request pass",
+        ),
+        (
+            "list packages @/good --configs-dir configs",
+            2,
+            "--configs-dir names a directory in an image, and no source on the command line is an image",
+        ),
+        (
+            "list packages https://quay.io/operatorhubio/catalog:latest",
+            2,
+            "`https://quay.io/operatorhubio/catalog:latest` is a URL: write the image without `https://`",
+        ),
+        (
+            "diff @/broken @/good",
+            2,
+            "cannot load the catalog `@/broken`: catalog.yaml:2: error converting YAML to JSON: yaml: did not find expected node content",
+        ),
+        (
+            "diff @/good @/other -o lanes",
+            2,
+            "invalid value 'lanes' for '--output <FORMAT>': write table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…, markdown",
+        ),
+        (
+            "edit @/broken rm etcd",
+            2,
+            "cannot read the catalog `@/broken`: catalog.yaml:2: error converting YAML to JSON: yaml: did not find expected node content",
+        ),
+        (
+            "edit @/none rm etcd",
+            2,
+            "cannot edit the catalog `@/none`: there is no such directory; `mkdir @/none` creates an empty catalog",
+        ),
+        (
+            "edit @/good add @/bundle=quay.io/me/x:v1",
+            2,
+            "cannot add `@/bundle=quay.io/me/x:v1`: write the image first: quay.io/me/x:v1=@/bundle",
+        ),
+        (
+            "edit @/good --ops @/empty.json",
+            2,
+            &format!("cannot read the operations in `@/empty.json`: it is empty: {form}"),
+        ),
+        (
+            "edit @/good --ops @/object.json",
+            2,
+            &format!(
+                "cannot read the operations in `@/object.json`: {form}: invalid type: map, expected a sequence at line 1 column 0"
+            ),
+        ),
+        (
+            "edit @/good --ops @/member.json",
+            2,
+            "cannot read the operations in `@/member.json`: operation 1 (rm): unknown field `package`, expected one of `packages`, `permissive`, `allowEmpty`",
+        ),
+        (
+            "edit @/good promote etcd etcd.v0.9.0 stable",
+            1,
+            "cannot make bundle etcd.v0.9.0 the head of channel stable: it is already in the channel, below its head etcd.v0.9.4",
+        ),
+        (
+            "edit @/good set-package etcd",
+            2,
+            "the following required arguments were not provided:",
+        ),
+        (
+            "render-template @/t.yaml --bundle quay.io/me/x:v1=@/bundle",
+            2,
+            "cannot render template `@/t.yaml`: the template names no bundle `quay.io/me/x:v1`: correct --bundle",
+        ),
+        (
+            "resolve @/good etcd --installed 0.9.2@etcd.v0.9.2",
+            2,
+            "`0.9.2@etcd.v0.9.2` has the version before the name",
+        ),
+        (
+            "mirror plan @/good -c @/null.yaml",
+            1,
+            "line 2: the configuration is empty [CONFIG]",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --installed etcd@0.9.4",
+            2,
+            "cannot plan the upgrade: the plan must have 2 to 10 versions, the present one included, and has 1",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --step 4.17=@/good --installed etcd@0.9.4",
+            2,
+            "cannot plan the upgrade: the step to `4.17` goes backwards from 4.18 to 4.17",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --step 4.x=@/good --installed etcd@0.9.4",
+            2,
+            "cannot plan the upgrade: the version `4.x` is malformed: \"4.x\" is not a version: expected MAJOR.MINOR or MAJOR.MINOR.PATCH, such as 1.31 or 1.31.4",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --step 4.19=@/good --installed etcd@0.9.4 --installed etcd@0.9.2",
+            2,
+            "cannot plan the upgrade: --installed names `etcd` twice",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --step 4.19=@/good --installed etcd:stable@0.9.4",
+            2,
+            "invalid value 'etcd:stable@0.9.4' for '--installed <PACKAGE@VERSION[:CHANNEL]>': write the channel behind the version: etcd@0.9.4:stable",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --step 4.19=@/good --installed etcd@0.9.4 --architecture amd65",
+            2,
+            "invalid value 'amd65' for '--architecture <NAME>': no architecture has this name; did you mean amd64?",
+        ),
+        (
+            "preview @/good etcd -n Etcd_1",
+            2,
+            "invalid value 'Etcd_1' for '--namespace <NAMESPACE>': no namespace can have this name: write lower-case letters, digits and `-`",
+        ),
+    ] {
+        let (found, stdout, stderr) = shown(&folders, line);
+        let mut lines = stderr.lines().filter(|line| !line.starts_with('{'));
+        let first = lines.next().unwrap_or_default();
+        let expected = (Some(status), "", format!("error: {error}"));
+        assert_eq!(
+            (found, stdout.as_str(), first.to_owned()),
+            expected,
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_meant_comes_with_a_hint() {
+    let folders = folders();
+    folders.catalog(
+        "stable",
+        "package etcd default=stble\n channel stable: v0.9.0",
+    );
+    folders.write("bundle/manifests/csv.yaml", "a: b\n");
+    folders.write("bundle/metadata/annotations.yaml", "a: b\n");
+    folders.write(
+        "q.graphql",
+        "query A { catalogs { name } } query B { packages { totalCount } }",
+    );
+    for (line, status, text) in [
+        (
+            "solve @/good --want etcd@0.9.2",
+            1,
+            "hint: `@0.9.2` names a bundle: write @etcd.v0.9.2, or a range of versions with --policy olm-v1",
+        ),
+        (
+            "solve @/good --want etcd:stabel",
+            1,
+            "hint: package `etcd` has no channel `stabel`: did you mean stable? its channels are stable",
+        ),
+        (
+            "resolve @/good etcd --installed 0.9.2@etcd.v0.9.2",
+            2,
+            "hint: write NAME@VERSION: etcd.v0.9.2@0.9.2",
+        ),
+        (
+            "query @/good @/q.graphql",
+            1,
+            "hint: --operation names one of A, B",
+        ),
+        (
+            "query @/good @/q.graphql --operation C",
+            1,
+            "hint: --operation names one of A, B",
+        ),
+        (
+            "query @/good {package(catalog:\"example\",name:\"etcd\"){name}}",
+            0,
+            "hint: the catalogs of this command are called good",
+        ),
+        (
+            "upgrade-plan --step 4.18=@/good --step 4.19=@/good --installed ectd@0.9.4",
+            2,
+            "hint: package `ectd`: did you mean etcd?",
+        ),
+        (
+            "edit add @/good quay.io/me/x:v1",
+            2,
+            "  tip: the directory comes before the operation: catalogql edit DIR OPERATION …",
+        ),
+        (
+            "mirror @/good -c @/none",
+            2,
+            "  tip: `catalogql mirror plan SOURCE -c FILE` prints what is selected, `catalogql mirror run` copies it",
+        ),
+        (
+            "mirror plan @/good --package etcd -o idms --to https://mirror.example.com",
+            1,
+            "error: `https://mirror.example.com` is not a registry to copy to: expected HOST[:PORT][/PATH] without https://, such as `mirror.example.com/olm`",
+        ),
+        (
+            "validate @/bundle",
+            1,
+            "hint: `@/bundle` looks like a bundle: `catalogql render @/bundle` prints its blob, `catalogql edit CATALOG add IMAGE=@/bundle` adds it to a catalog",
+        ),
+    ] {
+        let (found, _, stderr) = shown(&folders, line);
+        assert_eq!(found, Some(status), "{line}: {stderr}");
+        assert!(stderr.lines().any(|line| line == text), "{line}: {stderr}");
+    }
+    let (_, stdout, _) = shown(&folders, "validate @/stable");
+    let channel = "channel stble: channel must contain at least one bundle PACKAGE_DEFAULT_CHANNEL_UNKNOWN (did you mean stable?)\n";
+    assert!(stdout.contains(channel), "{stdout}");
+    let (_, stdout, _) = shown(
+        &folders,
+        "upgrade-plan --step 4.18=@/good --step 4.19=@/good --installed ectd@0.9.4",
+    );
+    let order = "\nThis order leaves out what is unknown: ectd\n\n1. ";
+    assert!(stdout.contains(order), "{stdout}");
+}
+
+#[test]
+fn words_of_a_search_need_no_quotes() {
+    let folders = folders();
+    let quoted = run(catalogql().args(["search", &folders.text("good"), "etcd etcd"]));
+    let words = shown(&folders, "search @/good etcd etcd");
+    assert_eq!(words, (quoted.status, quoted.stdout, quoted.stderr));
+    assert!(words.1.contains("etcd"), "{words:?}");
+}
+
+#[test]
+fn a_server_without_an_api_server_to_ask_names_the_cause_first() {
+    let folders = folders();
+    let mut command = catalogql();
+    command.args(["serve", &folders.text("good"), "--auth=delegated"]);
+    command.args(["--store", &folders.text("store")]);
+    let output = run(command.env_remove("KUBECONFIG"));
+    let error = output
+        .stderr
+        .lines()
+        .filter(|line| !line.starts_with('{'))
+        .collect::<Vec<_>>();
+    let expected = [
+        "error: cannot ask who may see which catalogs: cannot find a cluster: name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a pod: failed to read an incluster environment variable: environment variable not found",
+        "hint: --auth=none lets everybody see each",
+    ];
+    assert_eq!((output.status, &error[..]), (Some(1), &expected[..]));
+
+    let mut command = catalogql();
+    command.args(["controller", "--namespace", "x", "--plain-http"]);
+    command.args(["--listen", "127.0.0.1:0", "--store", &folders.text("store")]);
+    let output = run(command.env("KUBECONFIG", folders.path("none")));
+    let shown = folders.shown(&output.stderr);
+    let last = shown.lines().last().unwrap_or_default();
+    let expected =
+        "error: cannot read the kubeconfig `@/none`: No such file or directory (os error 2)";
+    assert_eq!((output.status, last), (Some(1), expected));
+}
+
+#[test]
+fn the_page_of_a_command_has_the_version_of_the_program() {
+    let version = env!("CARGO_PKG_VERSION");
+    for name in ["serve", "edit-add"] {
+        let page = run(catalogql().args(["man", name])).stdout;
+        let title = format!(".TH catalogql-{name} 1  \"catalogql {version}");
+        assert!(page.contains(&title), "{page}");
+    }
+}

@@ -169,7 +169,7 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
             &[json],
             "[]",
             404,
-            "there is no catalog of this name that can be edited",
+            "no catalog `other` can be edited: start the server with --editable other=DIR",
         ),
         ("mine", &[], "[]", 415, "the body must be application/json"),
         (
@@ -184,9 +184,15 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
             &[json],
             "[{\"op\":\"fly\"}]",
             400,
-            "cannot read the batch: unknown variant `fly`",
+            "cannot read the batch: operation 1 (fly): unknown variant `fly`",
         ),
-        ("mine", &[json], "[", 400, "cannot read the batch: EOF"),
+        (
+            "mine",
+            &[json],
+            "[",
+            400,
+            "cannot read the batch: write a JSON array of operations, such as",
+        ),
         (
             "mine",
             &[json, empty_key],
@@ -199,7 +205,7 @@ fn a_batch_that_is_refused_changes_nothing_and_says_why() {
             &[json],
             &stray,
             400,
-            "cannot read the batch: unknown field `package`",
+            "cannot read the batch: operation 1 (prune-stranded): unknown field `package`",
         ),
         (
             "mine?dryRun=true",

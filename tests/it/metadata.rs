@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use fbc::{Bundle, CapabilityLevel, Catalog, Icon};
@@ -11,7 +13,7 @@ use serde_json::{Map, Value};
 use serving::{Content, Served};
 use testing::corpus::find_catalog;
 
-use crate::corpus::{serve, sorted};
+use crate::corpus::{of_whole_or_part, serve, serve_community, sorted};
 
 /// Seconds since 1970 and nanoseconds.
 type Moment = (i64, i32);
@@ -41,15 +43,9 @@ struct Counts {
 
 #[test]
 fn the_annotations_of_community_mean_what_the_tables_say() {
-    let Some(Served {
-        content: Content { catalog, .. },
-        ..
-    }) = serve("community")
-    else {
-        return;
-    };
-    let counts = agree(&catalog, "community");
-    let expected = Counts {
+    let catalog = serve_community().content.catalog;
+    let counts = agree(&catalog, &testing::corpus::community());
+    let whole = Counts {
         bundles: 6_475,
         created_at: 5_913,
         unparsable: 272,
@@ -58,7 +54,16 @@ fn the_annotations_of_community_mean_what_the_tables_say() {
         certified: 5_102,
         infrastructure_features: 2_093,
     };
-    assert_eq!(counts, expected);
+    let part = Counts {
+        bundles: 205,
+        created_at: 179,
+        unparsable: 7,
+        categories: 256,
+        capability_levels: 193,
+        certified: 67,
+        infrastructure_features: 7,
+    };
+    assert_eq!(counts, of_whole_or_part(&catalog, whole, part));
 }
 
 #[test]
@@ -70,7 +75,10 @@ fn the_annotations_in_inline_manifests_mean_what_the_tables_say() {
     else {
         return;
     };
-    let counts = agree(&catalog, "community-objects");
+    let counts = agree(
+        &catalog,
+        &find_catalog("community-objects").expect("it was there before"),
+    );
     let expected = Counts {
         bundles: 936,
         created_at: 849,
@@ -84,14 +92,8 @@ fn the_annotations_in_inline_manifests_mean_what_the_tables_say() {
 }
 
 #[test]
-fn the_one_unknown_install_mode_of_community_is_told() {
-    let Some(Served {
-        content: Content { catalog, .. },
-        ..
-    }) = serve("community")
-    else {
-        return;
-    };
+fn just_the_unknown_install_mode_of_community_is_told() {
+    let catalog = serve_community().content.catalog;
     let told: Vec<_> = catalog
         .problems()
         .iter()
@@ -101,23 +103,15 @@ fn the_one_unknown_install_mode_of_community_is_told() {
         .iter()
         .map(|problem| problem.message.as_str())
         .collect();
-    assert_eq!(
-        messages,
-        [
-            "bundle \"percona-server-mongodb-operator.v1.18.0\" has the unknown install mode \"OwnNamespacejl\""
-        ]
-    );
+    let unknown: &[&str] = &[
+        "bundle \"percona-server-mongodb-operator.v1.18.0\" has the unknown install mode \"OwnNamespacejl\"",
+    ];
+    assert_eq!(messages, of_whole_or_part(&catalog, unknown, &[]));
 }
 
 #[test]
 fn the_icons_of_community_are_images_whatever_is_declared() {
-    let Some(Served {
-        content: Content { catalog, .. },
-        ..
-    }) = serve("community")
-    else {
-        return;
-    };
+    let catalog = serve_community().content.catalog;
     let mut types = BTreeMap::new();
     for package in catalog.packages() {
         let icon = package.icon();
@@ -151,7 +145,7 @@ fn the_icons_of_community_are_images_whatever_is_declared() {
     let svg = "image/svg+xml";
     let png = "image/png";
     let jpeg = "image/jpeg";
-    let expected = [
+    let whole = [
         ((None, None), 2),
         ((Some(jpeg), Some(jpeg)), 5),
         ((Some(png), Some("image/x-icon")), 3),
@@ -161,21 +155,22 @@ fn the_icons_of_community_are_images_whatever_is_declared() {
         ((Some(svg), Some(png)), 1),
         ((Some(svg), Some(svg)), 169),
     ];
-    let expected =
-        expected.map(|((declared, found), count)| ((declared.map(str::to_owned), found), count));
-    assert_eq!(types, BTreeMap::from(expected));
+    let part = [
+        ((None, None), 1),
+        ((Some(png), Some(png)), 14),
+        ((Some(svg), Some(svg)), 15),
+    ];
+    let expected = of_whole_or_part(&catalog, &whole[..], &part);
+    let expected = expected
+        .iter()
+        .map(|((declared, found), count)| ((declared.map(str::to_owned), *found), *count));
+    assert_eq!(types, expected.collect::<BTreeMap<_, _>>());
 }
 
 #[test]
 fn every_package_of_community_has_a_text_for_its_tile() {
-    let Some(Served {
-        content: Content { catalog, .. },
-        ..
-    }) = serve("community")
-    else {
-        return;
-    };
-    let annotations = annotations("community");
+    let catalog = serve_community().content.catalog;
+    let annotations = annotations(&testing::corpus::community());
     let mut annotated = 0;
     let mut derived = 0;
     for package in catalog.packages() {
@@ -213,14 +208,16 @@ fn every_package_of_community_has_a_text_for_its_tile() {
             );
         }
     }
-    assert_eq!((annotated, derived), (305, 28));
+    assert_eq!(
+        (annotated, derived),
+        of_whole_or_part(&catalog, (305, 28), (27, 3))
+    );
 }
 
 #[test]
 fn consoles_find_what_they_show_in_the_heads_of_community() {
-    let Some(served) = serve("community") else {
-        return;
-    };
+    let served = serve_community();
+    let catalog = Arc::clone(&served.content.catalog);
     let engine = crate::served::engine([served]);
     let query = "{ packages(first: 500) { nodes { metadata {
         suggestedNamespace architectures validSubscriptions internalObjects initializationResource
@@ -246,25 +243,27 @@ fn consoles_find_what_they_show_in_the_heads_of_community() {
         }
     }
     let expected = [
-        ("architectures", 333),
-        ("clusterMonitoring", 12),
-        ("consolePlugins", 6),
+        ("architectures", 333, 30),
+        ("clusterMonitoring", 12, 0),
+        ("consolePlugins", 6, 1),
         // One more is written in YAML.
-        ("initializationResource", 13),
-        ("internalObjects", 19),
-        ("isStandalone", 333),
-        ("maxKubeVersion", 5),
-        ("suggestedNamespace", 149),
-        ("supportWorkflow", 1),
-        ("validSubscriptions", 13),
+        ("initializationResource", 13, 1),
+        ("internalObjects", 19, 3),
+        ("isStandalone", 333, 30),
+        ("maxKubeVersion", 5, 1),
+        ("suggestedNamespace", 149, 7),
+        ("supportWorkflow", 1, 0),
+        ("validSubscriptions", 13, 0),
     ];
+    let expected =
+        expected.map(|(name, whole, part)| (name, of_whole_or_part(&catalog, whole, part)));
     assert_eq!(counts, BTreeMap::from(expected));
 }
 
 /// Compares each bundle of a catalog with what the oracle makes of its files.
 #[track_caller]
-fn agree(catalog: &Catalog, name: &str) -> Counts {
-    let expected = annotations(name);
+fn agree(catalog: &Catalog, directory: &Path) -> Counts {
+    let expected = annotations(directory);
     assert_eq!(catalog.bundles().len(), expected.len());
     let mut counts = Counts::default();
     for bundle in catalog.bundles() {
@@ -298,9 +297,9 @@ fn said(bundle: Bundle<'_>) -> Facts {
 }
 
 /// The annotations of every bundle, by package and name.
-fn annotations(name: &str) -> BTreeMap<(String, String), Map<String, Value>> {
+fn annotations(directory: &Path) -> BTreeMap<(String, String), Map<String, Value>> {
     let mut found = BTreeMap::new();
-    for package in sorted(&find_catalog(name).expect("it was there before")) {
+    for package in sorted(directory) {
         for file in sorted(&package) {
             let text = fs::read_to_string(&file).expect("a readable file");
             let blobs = text

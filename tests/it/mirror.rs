@@ -148,7 +148,7 @@ fn warnings_say_what_oc_mirror_does_instead() {
     );
     assert_eq!(output.status, Some(0));
     assert!(
-        output.stdout.ends_with("1 packages, 1 bundles, 1 images\n"),
+        output.stdout.ends_with("1 package, 1 bundle, 1 image\n"),
         "{}",
         output.stdout
     );
@@ -292,7 +292,7 @@ fn packages_are_selected_by_what_a_cluster_needs() {
         "PACKAGE  BUNDLE       VERSION  REASONS\n\
          etcd     etcd.v1.0.0  1.0.0    INSTALLED of stable\n\
          etcd     etcd.v1.1.0  1.1.0    ON_THE_WAY of stable\n\
-         1 packages, 2 bundles, 2 images\n"
+         1 package, 2 bundles, 2 images\n"
     );
     let stranded = plan(&["--package", "etcd", "--channel", "beta", "--from", "1.2.0"]);
     assert_eq!(

@@ -221,7 +221,7 @@ fn a_resolution_that_fails_says_so_in_upstreams_words_and_by_its_status() {
 
     folders.write("broken/catalog.json", "{");
     let output = ask(&folders, &["resolve", "@broken", "@one", "etcd"]);
-    let start = "error: cannot load catalog broken (`@/broken`): ";
+    let start = "error: cannot load the catalog `@/broken`: ";
     assert!(
         output.status == Some(2) && output.stderr.starts_with(start),
         "{}",

@@ -314,7 +314,7 @@ fn a_directory_that_cannot_be_loaded_is_named() {
     let output = run(catalogql().args(["diff", &good, &bad]));
     let stderr = folders.shown(&output.stderr);
     assert!(
-        stderr.starts_with("error: cannot load catalog to (`@/bad`): "),
+        stderr.starts_with("error: cannot load the catalog `@/bad`: "),
         "{stderr}"
     );
 }

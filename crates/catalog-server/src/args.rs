@@ -8,10 +8,12 @@ mod observe;
 mod server;
 mod values;
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueHint;
+use commands::args::parse_count;
 use graphql::StreamLimits;
 use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
@@ -73,14 +75,14 @@ pub struct LimitArgs {
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().tokens)]
     pub max_tokens: usize,
     /// Maximum nesting depth of fields
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().depth)]
-    pub max_depth: u64,
+    #[arg(long, value_name = "COUNT", default_value_t = at_least_one(Limits::default().depth), value_parser = parse_at_least_one)]
+    pub max_depth: NonZeroU64,
     /// Maximum number of aliased fields
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().aliases)]
     pub max_aliases: u64,
     /// Maximum number of root fields
-    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().root_fields)]
-    pub max_root_fields: u64,
+    #[arg(long, value_name = "COUNT", default_value_t = at_least_one(Limits::default().root_fields), value_parser = parse_at_least_one)]
+    pub max_root_fields: NonZeroU64,
     /// Maximum number of directives
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().directives)]
     pub max_directives: u64,
@@ -116,6 +118,17 @@ pub struct LimitArgs {
     pub max_streams: usize,
 }
 
+/// Parses a limit that is 1 or more, because 0 lets no request pass.
+fn parse_at_least_one(text: &str) -> Result<NonZeroU64, String> {
+    let number = parse_count(text)?;
+    NonZeroU64::new(number).ok_or_else(|| "write 1 or more: 0 lets no request pass".to_owned())
+}
+
+/// Returns a limit, of which the least is 1.
+fn at_least_one(limit: u64) -> NonZeroU64 {
+    NonZeroU64::new(limit).unwrap_or(NonZeroU64::MIN)
+}
+
 impl LimitArgs {
     /// Returns the limits; those without a flag have their default.
     pub fn limits(&self) -> Limits {
@@ -123,9 +136,9 @@ impl LimitArgs {
             body_bytes: self.max_body.in_memory(),
             url_bytes: self.max_url.in_memory(),
             tokens: self.max_tokens,
-            depth: self.max_depth,
+            depth: self.max_depth.get(),
             aliases: self.max_aliases,
-            root_fields: self.max_root_fields,
+            root_fields: self.max_root_fields.get(),
             directives: self.max_directives,
             cost: self.max_cost,
             work: self.max_work,

@@ -9,7 +9,7 @@ use http::Request;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::api::ListParams;
 use kube::client::Body;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Api, Config};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -404,7 +404,14 @@ impl ServicePort {
 
 /// The configuration of the cluster, and who its user is.
 async fn config(options: &ClusterOptions) -> Result<(Config, String)> {
-    let invalid = |error: kube::config::KubeconfigError| ClientError::Setup(chain(&error));
+    let invalid = |error: KubeconfigError| {
+        ClientError::Setup(match &error {
+            KubeconfigError::ReadConfig(cause, path) => {
+                format!("cannot read the kubeconfig `{}`: {cause}", path.display())
+            }
+            other => chain(other),
+        })
+    };
     let kubeconfig = match &options.kubeconfig {
         Some(path) => Kubeconfig::read_from(path),
         None => Kubeconfig::read(),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::output::{OutputFormat, TableColumn, parse_output, with_column};
+use crate::similar::{question, similar_names};
 use crate::sorting::ListOrder;
 use crate::{CommandError, ExitStatus};
 
@@ -16,9 +17,7 @@ use crate::{CommandError, ExitStatus};
 #[derive(Clone, Debug, Args)]
 pub struct OutputArgs {
     /// Output format: table, wide, json, yaml, name, jsonpath=TEMPLATE,
-    /// custom-columns=HEADER:PATH,…; `diff` also has markdown, `upgrade-plan` markdown, html and
-    /// lines, `graph` lanes, mermaid, dot and svg, `solve` mermaid, `images` lines, `mirror` lines,
-    /// mapping, imageset, skopeo and idms
+    /// custom-columns=HEADER:PATH,… Some commands have others, which their help names
     #[arg(
         long,
         short,
@@ -225,7 +224,7 @@ pub struct ResolveArgs {
     #[arg(long, value_name = "VERSION")]
     pub openshift: Option<String>,
     /// Only bundles for this CPU architecture, such as `arm64`. The controller does not check this
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_architecture)]
     pub architecture: Option<String>,
 }
 
@@ -264,7 +263,7 @@ pub struct UpgradePlanArgs {
     #[arg(long, short, value_name = "FILE")]
     pub file: Vec<String>,
     /// CPU architecture of the nodes: upgrades go only to bundles for it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_architecture)]
     pub architecture: Option<String>,
     #[command(flatten)]
     pub support: SupportArgs,
@@ -563,6 +562,39 @@ pub fn parse_installed(text: &str) -> Option<InstalledArg> {
     })
 }
 
+/// Returns whether a text begins as a version does: with a digit, or with `v` and a digit.
+pub fn begins_like_version(text: &str) -> bool {
+    let digits = text.strip_prefix('v').unwrap_or(text);
+    digits.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Architectures as Go names them, which labels of bundles do.
+const ARCHITECTURES: [&str; 13] = [
+    "386", "amd64", "arm", "arm64", "loong64", "mips", "mips64", "mips64le", "mipsle", "ppc64",
+    "ppc64le", "riscv64", "s390x",
+];
+
+/// Checks the name of an architecture.
+pub fn parse_architecture(text: &str) -> Result<String, String> {
+    if ARCHITECTURES.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    // As `uname -m` has them.
+    let other = match text {
+        "x86_64" => Some("amd64"),
+        "aarch64" => Some("arm64"),
+        _ => None,
+    };
+    let similar = similar_names(text, ARCHITECTURES.into_iter());
+    let meant: Vec<_> = other.into_iter().chain(similar).collect();
+    Err(match question(&meant) {
+        Some(question) => format!("no architecture has this name; {question}"),
+        None => {
+            "write the name that Go has for it, such as amd64, arm64, ppc64le or s390x".to_owned()
+        }
+    })
+}
+
 /// Checks that a text is a day.
 fn parse_day(text: &str) -> Result<String, String> {
     match jiff::civil::Date::strptime("%Y-%m-%d", text) {
@@ -581,6 +613,17 @@ pub(crate) fn parse_planned(text: &str) -> Result<PlannedArg, String> {
     };
     if package.is_empty() || version.is_empty() {
         return Err(form.to_owned());
+    }
+    if let Some((package, channel)) = package.split_once(':') {
+        return Err(format!(
+            "write the channel behind the version: {package}@{version}:{channel}"
+        ));
+    }
+    let numbers = version.split(['-', '+']).next().unwrap_or_default();
+    if numbers.matches('.').count() < 2 {
+        return Err(format!(
+            "write the whole version in place of `{version}`, such as 1.2.3"
+        ));
     }
     Ok(PlannedArg {
         package: package.to_owned(),
@@ -645,6 +688,52 @@ mod tests {
             assert_eq!(parsed(argument), Ok(expected), "{argument}");
         }
         assert!(parsed(":stable").is_err());
+    }
+
+    #[test]
+    fn an_installed_package_has_a_whole_version_before_its_channel() {
+        let installed = |channel: Option<&str>| PlannedArg {
+            package: "etcd".to_owned(),
+            version: "0.9.2".to_owned(),
+            channel: channel.map(str::to_owned),
+        };
+        assert_eq!(parse_planned("etcd@0.9.2"), Ok(installed(None)));
+        assert_eq!(
+            parse_planned("etcd@0.9.2:stable"),
+            Ok(installed(Some("stable")))
+        );
+        for (text, expected) in [
+            (
+                "etcd",
+                "write PACKAGE@VERSION[:CHANNEL], such as etcd@0.9.2:stable",
+            ),
+            (
+                "etcd:stable@0.9.2",
+                "write the channel behind the version: etcd@0.9.2:stable",
+            ),
+            (
+                "etcd@0.9",
+                "write the whole version in place of `0.9`, such as 1.2.3",
+            ),
+        ] {
+            assert_eq!(parse_planned(text), Err(expected.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_architecture_has_the_name_that_go_has_for_it() {
+        assert_eq!(parse_architecture("arm64").as_deref(), Ok("arm64"));
+        for (text, expected) in [
+            ("amd65", "no architecture has this name; did you mean amd64"),
+            (
+                "aarch64",
+                "no architecture has this name; did you mean arm64",
+            ),
+            ("power", "write the name that Go has for it, such as amd64"),
+        ] {
+            let error = parse_architecture(text).expect_err(text);
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 
     #[test]

@@ -95,6 +95,9 @@ pub async fn diff<T: GraphqlTransport>(
     let data = session.data(DIFF, &variables).await?;
     let found = &data["diff"];
     if found.is_null() {
+        let names = [sides.from, sides.to].into_iter().map(str::to_owned);
+        let names: Vec<_> = names.filter(|name| !name.starts_with(DIGEST)).collect();
+        session.check_catalogs(&names).await?;
         let message = format!(
             "cannot compare {} with {}: one of them is not served or remembered",
             sides.from, sides.to

@@ -12,6 +12,7 @@ use crate::{CommandError, ExitStatus};
 pub fn print_page(mut program: Command, command: Option<&str>) -> Result<(), CommandError> {
     program.build();
     let program_name = program.get_name().to_owned();
+    let version = program.get_version().unwrap_or_default().to_owned();
     let page = match command {
         None => program,
         Some(name) => {
@@ -24,13 +25,14 @@ pub fn print_page(mut program: Command, command: Option<&str>) -> Result<(), Com
             })?
         }
     };
-    print(&render(page, &program_name)?)
+    print(&render(page, &program_name, &version)?)
 }
 
-fn render(page: Command, program: &str) -> io::Result<String> {
+fn render(page: Command, program: &str, version: &str) -> io::Result<String> {
     let mut roff = Vec::new();
     clap_mangen::Man::new(page)
         .manual(program)
+        .source(format!("{program} {version}"))
         .render(&mut roff)?;
     Ok(String::from_utf8_lossy(&roff).into_owned())
 }

@@ -1,8 +1,10 @@
 //! Output of the commands: objects of the API as tables and in the formats of kubectl.
 
+use std::any::TypeId;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use clap::{Arg, Command};
 use printing::{ignore_closed_pipe, table, text, whole_table};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -135,38 +137,109 @@ pub fn support_phase(lifecycle: &Value) -> String {
     }
 }
 
-/// Parses the value of `-o`.
+/// Formats that only some commands have.
+const COMMAND_FORMATS: [(&str, &[&str]); 6] = [
+    ("diff", &["markdown"]),
+    ("graph", &["lanes", "mermaid", "dot", "svg"]),
+    ("images", &["lines"]),
+    (
+        "mirror",
+        &["lines", "mapping", "imageset", "skopeo", "idms"],
+    ),
+    ("solve", &["mermaid"]),
+    ("upgrade-plan", &["markdown", "html", "lines"]),
+];
+
+/// Formats that every command has.
+const SHARED_FORMATS: &str =
+    "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…";
+
+/// Name of the flag of [`OutputArgs`](crate::args::OutputArgs).
+const OUTPUT: &str = "output";
+
+/// Gives the flag `--output` of each command of a program the formats that the command has, in its
+/// help and in its errors.
+pub fn with_command_formats(program: Command) -> Command {
+    let shared = program.get_arguments().find(|arg| is_output(arg)).cloned();
+    program.mut_subcommands(|command| {
+        let name = command.get_name();
+        let own = COMMAND_FORMATS.iter().find(|(other, _)| *other == name);
+        let own = own.map_or(&[][..], |(_, formats)| formats);
+        set_formats(command, shared.as_ref(), own)
+    })
+}
+
+fn set_formats(command: Command, shared: Option<&Arg>, own: &'static [&'static str]) -> Command {
+    let flag = |arg: Arg| {
+        arg.help(format!("Output format: {}", formats(own)))
+            .value_parser(move |text: &str| parse_command_output(text, own))
+    };
+    let has_flag = command.get_arguments().any(is_output);
+    let command = match shared {
+        _ if has_flag => command.mut_arg(OUTPUT, flag),
+        Some(shared) => command.arg(flag(shared.clone())),
+        None => command,
+    };
+    command.mut_subcommands(|below| set_formats(below, shared, own))
+}
+
+fn is_output(arg: &Arg) -> bool {
+    *arg.get_id() == OUTPUT && arg.get_value_parser().type_id() == TypeId::of::<OutputFormat>()
+}
+
+/// Returns the formats of a command with these of its own.
+fn formats(own: &[&str]) -> String {
+    match own {
+        [] => SHARED_FORMATS.to_owned(),
+        own => format!("{SHARED_FORMATS}, {}", own.join(", ")),
+    }
+}
+
+/// Parses the value of `-o` of a command with these formats of its own.
+fn parse_command_output(text: &str, own: &[&str]) -> Result<OutputFormat, String> {
+    let mut others = COMMAND_FORMATS.iter().flat_map(|(_, formats)| *formats);
+    let is_foreign = others.any(|format| *format == text) && !own.contains(&text);
+    let format = if is_foreign { None } else { read_output(text)? };
+    format.ok_or_else(|| format!("write {}", formats(own)))
+}
+
+/// Parses the value of `-o` of any command.
 pub fn parse_output(text: &str) -> Result<OutputFormat, String> {
+    read_output(text)?.ok_or_else(|| {
+        format!("write {SHARED_FORMATS}, or a format that --help of the command names")
+    })
+}
+
+/// Reads the value of `-o`; `None` for a text that is no format.
+fn read_output(text: &str) -> Result<Option<OutputFormat>, String> {
     if let Some(template) = text.strip_prefix("jsonpath=") {
-        return JsonPathTemplate::parse(template).map(OutputFormat::JsonPath);
+        return Ok(Some(OutputFormat::JsonPath(JsonPathTemplate::parse(
+            template,
+        )?)));
     }
     if let Some(columns) = text.strip_prefix("custom-columns=") {
-        return CustomColumns::parse(columns).map(OutputFormat::CustomColumns);
+        return Ok(Some(OutputFormat::CustomColumns(CustomColumns::parse(
+            columns,
+        )?)));
     }
     Ok(match text {
-        "table" => OutputFormat::Table,
-        "wide" => OutputFormat::Wide,
-        "json" => OutputFormat::Json,
-        "yaml" => OutputFormat::Yaml,
-        "name" => OutputFormat::Name,
-        "lines" => OutputFormat::Lines,
-        "markdown" => OutputFormat::Markdown,
-        "html" => OutputFormat::Html,
-        "mermaid" => OutputFormat::Mermaid,
-        "dot" => OutputFormat::Dot,
-        "svg" => OutputFormat::Svg,
-        "lanes" => OutputFormat::Lanes,
-        "mapping" => OutputFormat::Mapping,
-        "imageset" => OutputFormat::Imageset,
-        "skopeo" => OutputFormat::Skopeo,
-        "idms" => OutputFormat::Idms,
-        _ => {
-            let formats = "write table, wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=NAME:PATH,…; for `diff` \
-                           and `upgrade-plan` also markdown, for `upgrade-plan` html, for it and `images` lines, for `graph` \
-                           lanes, mermaid, dot or svg, for `solve` mermaid, for `mirror` lines, mapping, imageset, \
-                           skopeo or idms";
-            return Err(formats.to_owned());
-        }
+        "table" => Some(OutputFormat::Table),
+        "wide" => Some(OutputFormat::Wide),
+        "json" => Some(OutputFormat::Json),
+        "yaml" => Some(OutputFormat::Yaml),
+        "name" => Some(OutputFormat::Name),
+        "lines" => Some(OutputFormat::Lines),
+        "markdown" => Some(OutputFormat::Markdown),
+        "html" => Some(OutputFormat::Html),
+        "mermaid" => Some(OutputFormat::Mermaid),
+        "dot" => Some(OutputFormat::Dot),
+        "svg" => Some(OutputFormat::Svg),
+        "lanes" => Some(OutputFormat::Lanes),
+        "mapping" => Some(OutputFormat::Mapping),
+        "imageset" => Some(OutputFormat::Imageset),
+        "skopeo" => Some(OutputFormat::Skopeo),
+        "idms" => Some(OutputFormat::Idms),
+        _ => None,
     })
 }
 
@@ -420,4 +493,49 @@ pub fn name(kind: &str, item: &Value, pointers: &[&str]) -> String {
         .chain(parts)
         .collect::<Vec<_>>()
         .join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args as _;
+
+    use super::*;
+    use crate::args::OutputArgs;
+
+    #[test]
+    fn each_command_takes_and_names_its_own_formats() {
+        let command = |name| OutputArgs::augment_args(Command::new(name));
+        let programs = [
+            Command::new("of-each").subcommands([command("diff"), command("get")]),
+            OutputArgs::augment_args(Command::new("of-all"))
+                .subcommands([Command::new("diff"), Command::new("get")]),
+        ];
+        let of_get =
+            "table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…";
+        let of_diff = format!("{of_get}, markdown");
+        for program in programs.map(with_command_formats) {
+            let parsed = |line: &str| {
+                let matches = program.clone().try_get_matches_from(line.split(' '));
+                matches.map(drop).map_err(|error| {
+                    let text = error.to_string();
+                    let message = text.lines().next().unwrap_or_default();
+                    message.rsplit(": ").next().unwrap_or_default().to_owned()
+                })
+            };
+            assert_eq!(parsed("x diff -o markdown"), Ok(()));
+            assert_eq!(parsed("x diff -o name"), Ok(()));
+            assert_eq!(parsed("x get -o markdown"), Err(format!("write {of_get}")));
+            for format in ["png", "lanes"] {
+                let line = format!("x diff -o {format}");
+                assert_eq!(parsed(&line), Err(format!("write {of_diff}")));
+            }
+            for (name, formats) in [("diff", of_diff.as_str()), ("get", of_get)] {
+                let help = program.find_subcommand(name).expect("it is a command");
+                let help = help.clone().render_help().to_string();
+                let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+                let expected = format!("Output format: {formats} ");
+                assert!(help.contains(&expected), "{help}");
+            }
+        }
+    }
 }

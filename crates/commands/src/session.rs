@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::{InstalledArg, parse_installed};
+use crate::args::{InstalledArg, begins_like_version, parse_installed};
 use crate::documents::{BUNDLES, CHANNELS, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
 use crate::output::{ObjectList, OutputFormat, hint};
 use crate::similar::{question, similar_names};
@@ -202,8 +202,14 @@ impl<T: GraphqlTransport> CommandSession<T> {
         package: &str,
         written: &str,
     ) -> Result<InstalledArg, CommandError> {
-        if let Some(installed) = parse_installed(written) {
-            return Ok(installed);
+        if let Some(InstalledArg { name, version }) = parse_installed(written) {
+            // A name may begin with a digit; a version begins with nothing else.
+            if begins_like_version(&name) && !begins_like_version(&version) {
+                let message = format!("`{written}` has the version before the name");
+                return Err(CommandError::new(ExitStatus::Usage, message)
+                    .hint(format!("write NAME@VERSION: {version}@{name}")));
+            }
+            return Ok(InstalledArg { name, version });
         }
         let (catalogs, name) = self.split(package);
         let variables = json!({ "catalogs": catalogs, "packages": [name] });
@@ -453,6 +459,25 @@ mod tests {
             (error.status, error.hint.as_deref()),
             (ExitStatus::NotFound, Some("write a/etcd"))
         );
+    }
+
+    #[test]
+    fn an_installed_bundle_has_its_name_before_its_version() {
+        let session = session(json!({}));
+        let read = |written: &str| {
+            let installed = ready(session.installed("a", written));
+            installed.map_err(|error| (error.status, error.hint.unwrap_or_default()))
+        };
+        let installed = |name: &str, version: &str| {
+            Ok(InstalledArg {
+                name: name.to_owned(),
+                version: version.to_owned(),
+            })
+        };
+        assert_eq!(read("etcd.v0.9.2@0.9.2"), installed("etcd.v0.9.2", "0.9.2"));
+        assert_eq!(read("3scale.v1@v1.0.0"), installed("3scale.v1", "v1.0.0"));
+        let hint = "write NAME@VERSION: etcd.v0.9.2@0.9.2".to_owned();
+        assert_eq!(read("0.9.2@etcd.v0.9.2"), Err((ExitStatus::Usage, hint)));
     }
 
     #[test]

@@ -12,10 +12,10 @@ use serde_json::json;
 
 use self::answer::SolveAnswer;
 use self::request::SolveRequestInput;
-use crate::args::SolveArgs;
+use crate::args::{SolveArgs, SolvePolicyArg};
 use crate::documents::SOLVE;
 use crate::output::{OutputFormat, hint, is_structured, print_object};
-use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
+use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport, no_channel};
 
 /// Member `__typename` of a response.
 const TYPE_NAME: &str = "__typename";
@@ -102,7 +102,8 @@ fn print_text<T>(
     Ok(ignore_closed_pipe(printed.and_then(|()| out.flush()))?)
 }
 
-/// Prints a hint for each wanted package that no catalog has, if a package has a similar name.
+/// Prints hints for wanted packages, channels and bundles that no catalog has. A request that fails
+/// prints none: the hints come after the answer.
 async fn hint_at_similar<T: GraphqlTransport>(session: &CommandSession<T>, args: &SolveArgs) {
     for wanted in &args.want {
         let (catalogs, package) = session.split(&wanted.package);
@@ -111,6 +112,25 @@ async fn hint_at_similar<T: GraphqlTransport>(session: &CommandSession<T>, args:
             hint(&format!(
                 "hint: package `{package}` not found: did you mean {}?",
                 similar.join(" or ")
+            ));
+            continue;
+        }
+        if let Some(channel) = &wanted.channel {
+            let known = session.channels(&wanted.package).await.unwrap_or_default();
+            if !known.is_empty() && !known.contains(channel) {
+                let error = no_channel(package, channel, &known);
+                let channels = error.hint.unwrap_or_default();
+                hint(&format!("hint: {}: {channels}", error.message));
+            }
+        }
+        if args.policy == SolvePolicyArg::OlmV0
+            && let Some(version) = &wanted.version
+            && !version.starts_with(char::is_alphabetic)
+        {
+            let bundle = session.installed(&wanted.package, version).await;
+            let name = bundle.map_or_else(|_| "NAME".to_owned(), |bundle| bundle.name);
+            hint(&format!(
+                "hint: `@{version}` names a bundle: write @{name}, or a range of versions with --policy olm-v1"
             ));
         }
     }

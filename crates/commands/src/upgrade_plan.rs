@@ -10,6 +10,7 @@ use self::report::PlanReport;
 use crate::args::UpgradePlanArgs;
 use crate::documents::PLATFORM_UPGRADE;
 use crate::output::{OutputFormat, hint, is_structured, lines, print, print_object};
+use crate::similar::question;
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport, no_channel};
 
 /// A version of the platform with the names of its catalogs.
@@ -32,7 +33,15 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
     args: &UpgradePlanArgs,
 ) -> Result<ExitStatus, CommandError> {
     objects.add_arguments(args)?;
-    for installed in &args.installed {
+    for (at, installed) in args.installed.iter().enumerate() {
+        let package = &installed.package;
+        if args.installed[..at]
+            .iter()
+            .any(|one| one.package == *package)
+        {
+            let message = format!("cannot plan the upgrade: --installed names `{package}` twice");
+            return Err(CommandError::new(ExitStatus::Usage, message));
+        }
         let Some(channel) = &installed.channel else {
             continue;
         };
@@ -48,18 +57,21 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
         let message = "cannot plan the upgrade: nothing is installed: name it with --installed PACKAGE@VERSION or --file FILE";
         return Err(CommandError::new(ExitStatus::Usage, message));
     }
-    let steps: Vec<_> = steps
+    let inputs: Vec<_> = steps
         .iter()
         .map(|step| step_input(step, args.architecture.as_deref()))
         .collect();
-    let mut variables = json!({ "input": { "steps": steps, "installed": installed } });
+    let mut variables = json!({ "input": { "steps": inputs, "installed": installed } });
     args.support.add_to(&mut variables);
     let data = session.data(PLATFORM_UPGRADE, &variables).await;
     // A request that is refused is a wrong command line or a wrong file.
     let mut data = data.map_err(|error| match error.status {
         ExitStatus::Refused => CommandError {
             status: ExitStatus::Usage,
-            message: format!("cannot plan the upgrade: {}", error.message),
+            message: format!(
+                "cannot plan the upgrade: {}",
+                in_words(&error.message, steps, &installed)
+            ),
             ..error
         },
         _ => error,
@@ -85,7 +97,49 @@ pub async fn upgrade_plan<T: GraphqlTransport>(
     for text in hints {
         hint(&format!("hint: {text}"));
     }
+    hint_at_similar(session, &plan).await;
     Ok(status(&plan))
+}
+
+/// Returns a message of the API with versions and packages in place of the members of its input.
+fn in_words(message: &str, steps: &[PlannedStep], installed: &[Value]) -> String {
+    let mut text = message.replace("`steps`", "the plan");
+    for (at, PlannedStep { version, .. }) in steps.iter().enumerate() {
+        text = text
+            .replace(
+                &format!("`steps[{at}].platform`"),
+                &format!("the version `{version}`"),
+            )
+            .replace(
+                &format!("`steps[{at}]`"),
+                &format!("the step to `{version}`"),
+            );
+    }
+    for (at, bundle) in installed.iter().enumerate() {
+        let package = printing::text(bundle, "/packageName");
+        text = text
+            .replace(
+                &format!("`installed[{at}]`"),
+                &format!("the package `{package}`"),
+            )
+            .replace(
+                &format!("`installed[{at}].channels`"),
+                &format!("the list of channels of `{package}`"),
+            );
+    }
+    text
+}
+
+/// Prints a hint for each package that is unknown, if a package has a similar name.
+async fn hint_at_similar<T: GraphqlTransport>(session: &CommandSession<T>, plan: &Value) {
+    let packages = plan["packages"].as_array().into_iter().flatten();
+    for package in packages.filter(|package| package["verdict"] == "UNKNOWN") {
+        let name = printing::text(package, "/packageName");
+        let similar = session.similar_packages(&[], &name).await;
+        if let Some(question) = question(&similar) {
+            hint(&format!("hint: package `{name}`: {question}"));
+        }
+    }
 }
 
 /// Returns the input `PlatformStepInput`.

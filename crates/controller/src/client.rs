@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kube::client::ClientBuilder;
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use serde_json::Value;
 
@@ -29,8 +29,12 @@ pub struct ApiServerClient {
 /// Connects to the API server. The address and the credentials come from this file, or else from
 /// `KUBECONFIG`, or else from the cluster that the process runs in.
 pub async fn connect(kubeconfig: Option<&Path>) -> Result<ApiServerClient, ControllerError> {
-    let invalid =
-        |error: kube::config::KubeconfigError| ControllerError::Kubeconfig(Box::new(error));
+    let invalid = |error| match error {
+        KubeconfigError::ReadConfig(source, path) => {
+            ControllerError::ReadKubeconfig { path, source }
+        }
+        other => ControllerError::Kubeconfig(Box::new(other)),
+    };
     let config = match kubeconfig {
         Some(path) => Some(Kubeconfig::read_from(path).map_err(invalid)?),
         None => Kubeconfig::from_env().map_err(invalid)?,

@@ -24,6 +24,7 @@ mod status;
 mod watches;
 mod writer;
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,6 +82,14 @@ pub struct ControllerOptions {
 /// An error that keeps a controller from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
+    /// The kubeconfig cannot be read.
+    #[error("cannot read the kubeconfig `{}`", path.display())]
+    ReadKubeconfig {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The kubeconfig cannot be used.
     #[error("cannot use the kubeconfig")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),

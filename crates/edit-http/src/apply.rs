@@ -63,7 +63,9 @@ pub(crate) fn apply(
     let directory = CatalogDirectory::read(folder).map_err(DirectoryEditError::from)?;
     let former = directory.digest();
     request.check_preconditions(former)?;
-    let plan = directory.plan(&batch, LIMITS)?;
+    let plan = directory.plan(&batch, LIMITS);
+    let plan =
+        plan.map_err(|error| EditRequestError::from_plan(error, &directory.package_names()))?;
     let digest = directory.digest_after(&plan.changes)?;
     let response = ResponseBody {
         digest: digest.to_string(),

@@ -139,7 +139,8 @@ impl EditableCatalogs {
         request: Request,
     ) -> Result<EditResponse, EditRequestError> {
         let catalog = self.catalogs.get(name);
-        let catalog = Arc::clone(catalog.ok_or(EditRequestError::NotEditable)?);
+        let catalog = catalog.ok_or_else(|| EditRequestError::NotEditable(name.to_owned()))?;
+        let catalog = Arc::clone(catalog);
 
         let (head, body) = request.into_parts();
         let request = EditRequest::from_head(&head)?;

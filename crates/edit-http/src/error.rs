@@ -1,12 +1,13 @@
 //! Errors of requests, as problem details (RFC 9457).
 
+use std::collections::BTreeSet;
 use std::error::Error;
 
 use axum::http::header::{ALLOW, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use edit::EditError;
-use edit::input::InputError;
+use edit::input::{BatchReadError, InputError};
+use edit::{BatchError, EditError, refusal};
 use edit_directory::DirectoryEditError;
 use fbc_grammar::Digest;
 use serde_json::json;
@@ -18,8 +19,8 @@ use crate::{MAX_BATCH_BYTES, MAX_KEY_BYTES};
 #[derive(Debug, thiserror::Error)]
 pub enum EditRequestError {
     /// No catalog of this name can be edited.
-    #[error("there is no catalog of this name that can be edited")]
-    NotEditable,
+    #[error("no catalog `{0}` can be edited: start the server with --editable {0}=DIR")]
+    NotEditable(String),
     /// The method is not POST.
     #[error("edits are posted")]
     MethodNotAllowed,
@@ -34,7 +35,7 @@ pub enum EditRequestError {
     TooLarge,
     /// The body is not an array of operations.
     #[error("cannot read the batch: {0}")]
-    Batch(#[from] serde_json::Error),
+    Batch(#[from] BatchReadError),
     /// A bundle of the batch cannot be rendered.
     #[error("cannot read the batch: {0}")]
     Bundle(#[source] InputError),
@@ -64,6 +65,9 @@ pub enum EditRequestError {
     /// The operations cannot be applied, or their result cannot be written.
     #[error(transparent)]
     Refused(DirectoryEditError),
+    /// The operations cannot be applied, for these reasons.
+    #[error("{0}")]
+    Rejected(String),
     /// Too many batches are queued, or others change the directory.
     #[error("too many edits wait, or another process edits the catalog: try again")]
     Busy,
@@ -96,6 +100,16 @@ impl From<DirectoryEditError> for EditRequestError {
 }
 
 impl EditRequestError {
+    /// Makes the error of operations that cannot be applied to a catalog with these packages.
+    pub(crate) fn from_plan(error: DirectoryEditError, packages: &BTreeSet<String>) -> Self {
+        match Self::from(error) {
+            Self::Refused(DirectoryEditError::Batch(BatchError(errors))) => {
+                Self::Rejected(refusal::message(&errors, packages))
+            }
+            other => other,
+        }
+    }
+
     fn from_exceeded_limit(error: &EditError) -> Option<Self> {
         match *error {
             EditError::TooManyEdges(limit) => Some(Self::TooMany {
@@ -113,7 +127,7 @@ impl EditRequestError {
     /// Returns the status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
-            Self::NotEditable => StatusCode::NOT_FOUND,
+            Self::NotEditable(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::LengthRequired => StatusCode::LENGTH_REQUIRED,
@@ -123,7 +137,7 @@ impl EditRequestError {
             }
             Self::TooMany { .. } | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::PreconditionFailed(_) => StatusCode::PRECONDITION_FAILED,
-            Self::Refused(_) => StatusCode::CONFLICT,
+            Self::Refused(_) | Self::Rejected(_) => StatusCode::CONFLICT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::Directory(_) | Self::JournalEntry(_) | Self::Task(_) => {
                 StatusCode::INTERNAL_SERVER_ERROR

@@ -213,6 +213,18 @@ pub enum EditError {
         /// The channel.
         channel: String,
     },
+    /// The bundle to promote is in the channel, and another one is its head.
+    #[error(
+        "cannot make bundle {bundle} the head of channel {channel}: it is already in the channel, below its head {head}"
+    )]
+    BelowHead {
+        /// The bundle.
+        bundle: String,
+        /// The channel.
+        channel: String,
+        /// The head of the channel.
+        head: String,
+    },
     /// The channel to create exists.
     #[error("cannot add channel {channel} to package {package}: it exists")]
     ChannelExists {

@@ -60,10 +60,66 @@ pub enum InputError {
     Blob(String),
 }
 
+/// A text is no batch.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchReadError {
+    /// It has no text.
+    #[error("it is empty: {FORM}")]
+    Empty,
+    /// It is no array of objects.
+    #[error("{FORM}: {0}")]
+    Form(serde_json::Error),
+    /// A value of it is no operation.
+    #[error("operation {number}{}: {message}", named(op))]
+    Operation {
+        /// Position of the operation, from 1.
+        number: usize,
+        /// Its member `op`; empty if it has none.
+        op: String,
+        /// Fault of the operation.
+        message: String,
+    },
+}
+
+/// Advice for a text that is no array of objects.
+const FORM: &str =
+    r#"write a JSON array of operations, such as [{"op": "rm", "packages": ["etcd"]}]"#;
+
+fn named(op: &str) -> String {
+    if op.is_empty() {
+        String::new()
+    } else {
+        format!(" ({op})")
+    }
+}
+
 /// Reads a batch: a JSON array of operations. Blobs keep the digits of their numbers.
-pub fn read_batch(text: &[u8]) -> Result<Vec<Operation<BundleInput>>, serde_json::Error> {
-    let operations: Vec<BTreeMap<String, Box<RawValue>>> = serde_json::from_slice(text)?;
-    operations.into_iter().map(read_operation).collect()
+pub fn read_batch(text: &[u8]) -> Result<Vec<Operation<BundleInput>>, BatchReadError> {
+    if text.trim_ascii().is_empty() {
+        return Err(BatchReadError::Empty);
+    }
+    let operations: Vec<BTreeMap<String, Box<RawValue>>> =
+        serde_json::from_slice(text).map_err(BatchReadError::Form)?;
+    let read = |(at, members): (usize, BTreeMap<String, Box<RawValue>>)| {
+        let op = members
+            .get("op")
+            .map(|op| op.get().trim_matches('"').to_owned());
+        read_operation(members).map_err(|error| BatchReadError::Operation {
+            number: at + 1,
+            op: op.unwrap_or_default(),
+            message: without_position(&error),
+        })
+    };
+    operations.into_iter().enumerate().map(read).collect()
+}
+
+/// Returns the message of an error without its position, which is not one of the batch.
+fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once(" at line ") {
+        Some((message, _)) => message.to_owned(),
+        None => message,
+    }
 }
 
 /// Reads an operation.
@@ -236,10 +292,35 @@ mod tests {
             let mut stray = operation;
             stray["dryRun"] = json!(true);
             let message = read(&stray).unwrap_err().to_string();
+            let op = stray["op"].as_str().unwrap();
             assert!(
-                message.starts_with("unknown field `dryRun`"),
+                message.starts_with(&format!("operation 1 ({op}): unknown field `dryRun`")),
                 "{stray}: {message}"
             );
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_batch_is_answered_with_the_form_or_the_operation() {
+        let form =
+            r#"write a JSON array of operations, such as [{"op": "rm", "packages": ["etcd"]}]"#;
+        for (text, expected) in [
+            (" \n", format!("it is empty: {form}")),
+            (
+                r#"{"op":"rm"}"#,
+                format!("{form}: invalid type: map, expected a sequence at line 1 column 0"),
+            ),
+            (
+                r#"[{"op":"prune-stranded"},{"op":"rm","package":"a"}]"#,
+                "operation 2 (rm): unknown field `package`, expected one of `packages`, `permissive`, `allowEmpty`".to_owned(),
+            ),
+            (
+                r#"[{"packages":["a"]}]"#,
+                "operation 1: missing field `op`".to_owned(),
+            ),
+        ] {
+            let error = read_batch(text.as_bytes()).unwrap_err();
+            assert_eq!(error.to_string(), expected);
         }
     }
 

@@ -17,7 +17,7 @@
 //! | [`input`] | reads batches in JSON |
 //! | [`summary`], [`problem`], [`notice`] | the effects of an edit |
 //! | [`template`] | templates of catalogs, as `opm` has them |
-//! | [`error`] | errors of operations and batches |
+//! | [`error`], [`refusal`] | errors of operations and batches, in the words of `opm` and in plain ones |
 
 #![deny(missing_docs)]
 
@@ -36,6 +36,7 @@ pub mod notice;
 pub mod operation;
 mod package;
 pub mod problem;
+pub mod refusal;
 mod remove;
 mod replaces;
 mod semver;

@@ -111,15 +111,22 @@ pub(crate) fn promote(
     if package.bundle(bundle).is_none() {
         return Err(unknown_bundle(name, bundle).into());
     }
-    let channel = package.channel_mut(channel);
-    // Promoting a bundle again changes nothing.
-    if channel.entry(bundle).is_none() {
-        let heads = channel.heads();
-        let replaces = heads
-            .first()
-            .map(|head| head.name.clone())
-            .unwrap_or_default();
-        channel.put([DraftEntry {
+    let entries = package.channel_mut(channel);
+    let heads = entries.heads();
+    let is_head = heads.iter().any(|head| head.name == bundle);
+    let replaces = heads.first().map(|head| head.name.clone());
+    let replaces = replaces.unwrap_or_default();
+    if entries.entry(bundle).is_some() && !is_head {
+        return Err(EditError::BelowHead {
+            bundle: bundle.to_owned(),
+            channel: channel.to_owned(),
+            head: replaces,
+        }
+        .into());
+    }
+    // Promoting the head again changes nothing.
+    if !is_head {
+        entries.put([DraftEntry {
             name: bundle.to_owned(),
             replaces,
             ..DraftEntry::default()

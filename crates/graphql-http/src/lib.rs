@@ -333,7 +333,7 @@ async fn respond_to_post(
     };
     if !request::is_json(&headers) {
         let text = "the content type must be application/json, in UTF-8";
-        return (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response();
+        return text_error(StatusCode::UNSUPPORTED_MEDIA_TYPE, text);
     }
     let maximum = server.engine.limits().body_bytes;
     let declared = request
@@ -383,7 +383,7 @@ async fn respond(
         _ if media.is_none() && stream == StreamPreference::Never => return not_acceptable(),
         Ok(request) => request,
         Err(_) if media.is_none() && stream != StreamPreference::Always => return not_acceptable(),
-        Err(bad_request) => return bad_request.into_response(),
+        Err((status, text)) => return text_error(status, &text),
     };
     let peer = context.peer;
     let prepared = server
@@ -441,9 +441,14 @@ async fn respond_once(
     }
 }
 
+/// Returns a response with a line of text, which a terminal shows before its prompt.
+fn text_error(status: StatusCode, text: &str) -> Response {
+    (status, format!("{text}\n")).into_response()
+}
+
 fn not_acceptable() -> Response {
     let text = "accept application/graphql-response+json, application/json or text/event-stream";
-    (StatusCode::NOT_ACCEPTABLE, text).into_response()
+    text_error(StatusCode::NOT_ACCEPTABLE, text)
 }
 
 async fn schema(State(server): State<Arc<GraphqlService>>, headers: HeaderMap) -> Response {

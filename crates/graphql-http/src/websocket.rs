@@ -23,7 +23,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request as HttpRequest;
 use axum::http::header::{HOST, ORIGIN, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::SinkExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use graphql::errors::{Code, Error};
@@ -42,7 +42,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::budget::BytePermit;
 use super::metrics::{CountedStream, StreamTransport};
-use super::{GraphqlService, limit_errors, weight};
+use super::{GraphqlService, limit_errors, text_error, weight};
 use message::{Incoming, Outgoing};
 use metered_stream::MeteredStream;
 
@@ -96,16 +96,13 @@ pub fn is_upgrade(headers: &HeaderMap) -> bool {
 pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
     if !is_allowed(request.headers(), &server.origins) {
         let text = "this origin is not allowed to connect: add it with --cors-origin";
-        return (StatusCode::FORBIDDEN, text).into_response();
+        return text_error(StatusCode::FORBIDDEN, text);
     }
     let mut response = match create_response_with_body(&request, Body::empty) {
         Ok(response) => response,
         Err(error) => {
-            return (
-                StatusCode::BAD_REQUEST,
-                format!("not a WebSocket handshake: {error}"),
-            )
-                .into_response();
+            let text = format!("not a WebSocket handshake: {error}");
+            return text_error(StatusCode::BAD_REQUEST, &text);
         }
     };
     let peer = Peer::from_extensions(request.extensions());

@@ -83,7 +83,7 @@ impl HttpError {
             let json = serde_json::json!({ "errors": [error] }).to_string();
             ([(CONTENT_TYPE, "application/json; charset=utf-8")], json).into_response()
         } else {
-            self.to_string().into_response()
+            format!("{self}\n").into_response()
         };
         *response.status_mut() = status;
         let headers: &[_] = match self {

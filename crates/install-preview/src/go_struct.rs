@@ -101,6 +101,13 @@ impl GoStructs {
         &TABLE
     }
 
+    /// Returns the names of the fields of a struct; none if the table lacks it.
+    pub(crate) fn field_names(&self, name: &str) -> Vec<&'static str> {
+        let fields = self.by_name.get(name).map(|at| &self.structs[*at]);
+        let fields = fields.into_iter().flatten();
+        fields.map(|field| field.name).collect()
+    }
+
     fn parse(text: &'static str) -> Self {
         let lines = || text.lines().filter(|line| !line.starts_with('#'));
         let names = lines().filter(|line| !line.starts_with(' '));

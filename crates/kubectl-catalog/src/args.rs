@@ -1,13 +1,17 @@
 //! Commands and flags: what a user may write. Flags that kubectl and `catalogql` have mean the same
 //! here.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{
+    ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
+    ValueHint,
+};
 use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
@@ -15,6 +19,7 @@ use commands::args::{
     OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, SupportArgs,
     UpgradePlanArgs, WantedArg, parse_catalog_alias, parse_count, parse_wanted,
 };
+use commands::output::with_command_formats;
 use jiff::SignedDuration;
 
 use crate::run::ReleaseVersion;
@@ -524,6 +529,22 @@ pub(crate) enum ManifestKind {
     ClusterCatalog,
 }
 
+impl PluginArgs {
+    /// Returns the commands, each with the formats that it prints.
+    pub(crate) fn program() -> clap::Command {
+        with_command_formats(Self::command())
+    }
+
+    /// Parses a command line.
+    pub(crate) fn parse_line<I, T>(line: I) -> Result<Self, clap::Error>
+    where
+        I: IntoIterator<Item = T>,
+        T: Into<OsString> + Clone,
+    {
+        Self::from_arg_matches(&Self::program().try_get_matches_from(line)?)
+    }
+}
+
 impl CommonArgs {
     /// Takes what the command line does not say from the variables of the environment.
     pub(crate) fn read_variables(&mut self) {
@@ -574,19 +595,18 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
     use clap::error::ErrorKind;
 
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        PluginArgs::command().debug_assert();
+        PluginArgs::program().debug_assert();
     }
 
     #[test]
     fn values_of_flags_have_forms() {
-        let is_read = |line: &str| match PluginArgs::try_parse_from(line.split_whitespace()) {
+        let is_read = |line: &str| match PluginArgs::parse_line(line.split_whitespace()) {
             Ok(_) => true,
             Err(error) => error.kind() == ErrorKind::DisplayHelp,
         };
@@ -608,11 +628,11 @@ mod tests {
         ] {
             assert!(is_read(line), "{line}");
         }
-        let unknown = PluginArgs::try_parse_from(["x", "graph", "a", "-o", "foo"])
+        let unknown = PluginArgs::parse_line(["x", "graph", "a", "-o", "foo"])
             .expect_err("it is no format")
             .to_string();
         assert!(
-            unknown.contains("for `graph` lanes, mermaid, dot or svg"),
+            unknown.contains("custom-columns=HEADER:PATH,…, lanes, mermaid, dot, svg"),
             "{unknown}"
         );
         for line in [

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, Command, CommandFactory as _, FromArgMatches as _};
+use clap::{Arg, ArgAction, Command, FromArgMatches as _};
 use commands::documents::{CHANNELS, PACKAGES, SERVED};
 use commands::{CommandError, GraphqlTransport as _, ListRequest};
 use printing::text;
@@ -60,7 +60,7 @@ pub(crate) async fn complete(words: &[String]) -> String {
 }
 
 async fn candidates(before: &[String], last: &str) -> Vec<ShellCompletion> {
-    let mut program = PluginArgs::command().ignore_errors(true);
+    let mut program = PluginArgs::program().ignore_errors(true);
     program.build();
     let (command, positionals, flag) = position(&program, before);
     if let Some(flag) = flag {
@@ -182,7 +182,7 @@ async fn server_values(
     is_offline: bool,
 ) -> Result<Vec<ShellCompletion>, CommandError> {
     let line = std::iter::once("kubectl-catalog").chain(before.iter().map(String::as_str));
-    let matches = PluginArgs::command()
+    let matches = PluginArgs::program()
         .ignore_errors(true)
         .get_matches_from(line);
     let Ok(mut common) = CommonArgs::from_arg_matches(&matches) else {

@@ -2,9 +2,13 @@
 
 use catalogql_client::ClientError;
 use commands::{CommandError, ExitStatus};
+use printing::error_chain;
 
 /// Code of the error for a document that the schema of the server does not allow.
 const INVALID: &str = "GRAPHQL_VALIDATION_FAILED";
+
+/// Code of the error for a document that the server does not trust.
+const UNTRUSTED: &str = "QUERY_NOT_IN_SAFELIST";
 
 /// Returns the error of a command for an error of the client.
 #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
@@ -47,6 +51,11 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         } if code == INVALID => Some(
             "the server may be older or newer than this program: `kubectl catalog version` shows both",
         ),
+        ClientError::Refused {
+            code: Some(code), ..
+        } if code == UNTRUSTED => Some(
+            "`kubectl catalog documents` prints the documents of this program, which the server trusts with --documents FILE",
+        ),
         ClientError::Unreachable { .. } if is_wrong_name(&error) => {
             Some("--server takes one of the names that the certificate is for")
         }
@@ -72,7 +81,8 @@ pub(crate) fn server_error(error: ClientError) -> CommandError {
         } => format!(" ({code})"),
         _ => String::new(),
     };
-    let mut failure = CommandError::from_api(status, &(chain(&error) + &code));
+    let mut failure =
+        CommandError::from_api(status, &(error_chain(&error).replace('\n', " ") + &code));
     failure.is_route = is_route;
     failure.hint_if(hint.map(str::to_owned))
 }
@@ -94,35 +104,20 @@ pub(crate) fn api_server_error(error: ClientError) -> CommandError {
 /// Returns `true` if the certificate of the server is not trusted. The libraries have a type each
 /// for this error, but the same words.
 fn is_certificate_error(error: &ClientError) -> bool {
-    chain(error).contains("invalid peer certificate")
+    error_chain(error).contains("invalid peer certificate")
 }
 
 /// Returns `true` if the certificate of the server is for other names.
 fn is_wrong_name(error: &ClientError) -> bool {
-    chain(error).contains("certificate not valid for name")
+    error_chain(error).contains("certificate not valid for name")
 }
 
 /// Returns `true` if the peer answers a plain request with TLS, in the words of hyper.
 fn is_tls(error: &ClientError) -> bool {
-    chain(error).contains("invalid HTTP version parsed")
+    error_chain(error).contains("invalid HTTP version parsed")
 }
 
 /// Returns `true` if the peer does not speak TLS, in the words of rustls.
 fn is_plain_http(error: &ClientError) -> bool {
-    chain(error).contains("InvalidContentType")
-}
-
-/// Returns the message of an error with its causes, on one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        // Some errors repeat their cause.
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text.replace('\n', " ")
+    error_chain(error).contains("InvalidContentType")
 }

@@ -12,7 +12,6 @@ mod selector;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser as _};
 use commands::output::print;
 use commands::{CommandError, ExitStatus, manual};
 
@@ -32,20 +31,21 @@ fn execute() -> Result<ExitStatus, CommandError> {
         print(&runtime().block_on(completion::complete(&words)))?;
         return Ok(ExitStatus::Success);
     }
-    let mut args = PluginArgs::parse();
+    let line = PluginArgs::parse_line(std::env::args_os());
+    let mut args = line.unwrap_or_else(|error| error.exit());
     if args.common.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
     }
     if let PluginCommand::Completion { shell } = args.command {
         let mut script = Vec::new();
-        let mut command = PluginArgs::command();
+        let mut command = PluginArgs::program();
         clap_complete::generate(shell, &mut command, "kubectl-catalog", &mut script);
         print(&String::from_utf8_lossy(&script))?;
         return Ok(ExitStatus::Success);
     }
     if let PluginCommand::Man { command } = &args.command {
-        manual::print_page(PluginArgs::command(), command.as_deref())?;
+        manual::print_page(PluginArgs::program(), command.as_deref())?;
         return Ok(ExitStatus::Success);
     }
     config::complete(&mut args.common)?;

@@ -27,6 +27,9 @@ pub enum SourceParseError {
         "`{0}` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an image with its registry such as quay.io/operatorhubio/catalog:latest"
     )]
     Unknown(String),
+    /// The text is a URL.
+    #[error("`{0}` is a URL: write the image without `{1}`")]
+    Url(String, &'static str),
     /// The text is the path of an OCI layout, without `oci:`.
     #[error("`{0}` is an OCI layout, not a directory with a catalog: write oci:{0}")]
     Layout(String),
@@ -64,6 +67,11 @@ impl Source {
         }
         if let Some(image) = text.strip_prefix("docker://") {
             return Ok(RegistryReference::parse(image)?.into());
+        }
+        for scheme in ["https://", "http://"] {
+            if text.starts_with(scheme) {
+                return Err(SourceParseError::Url(text.to_owned(), scheme));
+            }
         }
         let path = base.join(text);
         let exists = path.try_exists().map_err(|source| SourceParseError::Io {

@@ -23,8 +23,8 @@ pub use mirror::{
 pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
 pub use queries::{
     CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
-    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, SummaryFormat,
-    name_missing,
+    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, StepSourceArg,
+    SummaryFormat, name_missing,
 };
 pub use validate::{ValidateArgs, ValidateOutput};
 

@@ -21,22 +21,23 @@ mod validate;
 use std::process::ExitCode;
 
 use commands::{CommandError, ExitStatus};
+use printing::error_chain;
 
 use crate::args::LocalCommand;
 
 /// Runs a command. Prints its error, if any, to standard error.
 pub fn run(command: &LocalCommand) -> ExitCode {
     let ended = execute(command);
-    ended.unwrap_or_else(|error| command_error(&error).report().into())
+    ended.unwrap_or_else(|error| command_error(&error, ExitStatus::Usage).report().into())
 }
 
-/// Returns an error with its exit status. Unless it has one of its own, an input cannot be read or
-/// an output cannot be written; 1 is for negative answers.
-fn command_error(error: &anyhow::Error) -> CommandError {
+/// Returns an error with its exit status; `otherwise` if it has none of its own. For commands that
+/// have negative answers, that is 2: an input cannot be read or an output cannot be written.
+pub fn command_error(error: &anyhow::Error, otherwise: ExitStatus) -> CommandError {
     let inner = error.downcast_ref::<CommandError>();
-    let status = inner.map_or(ExitStatus::Usage, |inner| inner.status);
+    let status = inner.map_or(otherwise, |inner| inner.status);
     let hint = inner.and_then(|inner| inner.hint.clone());
-    CommandError::new(status, format!("{error:#}")).hint_if(hint)
+    CommandError::new(status, error_chain(error.as_ref())).hint_if(hint)
 }
 
 fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {

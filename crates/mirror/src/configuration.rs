@@ -583,7 +583,10 @@ impl Reader {
         } else {
             path
         };
-        let message = format!("{name} must be an object, not {}", value.node.type_name());
+        let message = match value.node {
+            Node::Null if path.is_empty() => "the configuration is empty".to_owned(),
+            _ => format!("{name} must be an object, not {}", value.node.type_name()),
+        };
         self.refuse(path, value.line, message);
         None
     }

@@ -20,9 +20,20 @@ pub struct MirrorTarget {
 /// A text is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not a registry to copy to: expected HOST[:PORT][/PATH], such as `mirror.example.com/olm`"
+    "`{0}` is not a registry to copy to: expected HOST[:PORT][/PATH]{without}, such as `mirror.example.com/olm`",
+    without = scheme_advice(.0)
 )]
 pub struct MirrorTargetError(String);
+
+fn scheme_advice(text: &str) -> &'static str {
+    if text.starts_with("https://") {
+        " without https://"
+    } else if text.starts_with("http://") {
+        " without http://"
+    } else {
+        ""
+    }
+}
 
 /// An image cannot be copied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

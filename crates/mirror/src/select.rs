@@ -405,11 +405,16 @@ impl<'a, 's> Selector<'a, 's, '_> {
             ),
             None if !candidate.default_channel.is_empty() && !has(&candidate.default_channel) => {
                 let name = &candidate.default_channel;
+                let other = if channels.is_empty() {
+                    String::new()
+                } else {
+                    format!(", or set `defaultChannel` to one of {selected}")
+                };
                 MirrorProblem::new(
                     MirrorProblemCode::DefaultFiltered,
                     path,
                     format!(
-                        "the default channel `{name}` of package `{package}` is not selected: add it to `channels`, or set `defaultChannel` to one of {selected}"
+                        "the default channel `{name}` of package `{package}` is not selected: add it to `channels`{other}"
                     ),
                 )
             }

@@ -673,8 +673,11 @@ fn block_message<'a>(walk: &Walk<'_, '_, 'a>, block: &StateBlock<'a>) -> String 
     match block.cause {
         BlockCause::MaxOpenshift | BlockCause::InvalidMaxOpenshift | BlockCause::LifeCycle => {
             let from = walk.route.places[block.step - 1].step;
+            // Bundles for other architectures are left out.
+            let architecture = from.platform.architecture;
+            let only = architecture.map_or(String::new(), |name| format!(" for {name}"));
             format!(
-                "{text}; no version that can be reached on {} does: the vendor must publish one in a catalog of that version",
+                "{text}; no version{only} that can be reached on {} does: the vendor must publish one in a catalog of that version",
                 from.platform_text()
             )
         }

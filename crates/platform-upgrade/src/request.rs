@@ -95,7 +95,7 @@ pub enum OlmRules {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlatformUpgradeError {
     /// There are too few or too many steps.
-    #[error("`steps` has {0} items; 2 to {MAX_STEPS} are allowed, the present version included")]
+    #[error("`steps` must have 2 to {MAX_STEPS} versions, the present one included, and has {0}")]
     Steps(usize),
     /// Too much is installed.
     #[error("`installed` has {0} items; at most {MAX_INSTALLED_BUNDLES} are allowed")]

@@ -3,8 +3,10 @@
 
 mod terminal;
 
+use std::error::Error;
 use std::io;
 use std::io::Write;
+use std::iter;
 use std::ops::Range;
 
 use comfy_table::{CellAlignment, Row, Table, presets};
@@ -34,6 +36,21 @@ pub fn error() -> StyledObject<&'static str> {
 /// Returns the word before a warning on the standard error output.
 pub fn warning() -> StyledObject<&'static str> {
     style("warning:").for_stderr().yellow().bold()
+}
+
+/// Returns the message of an error with its causes. Some libraries have the cause in the message of
+/// its error already: it is not repeated then.
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut chain = String::new();
+    for cause in iter::successors(Some(error), |&error| error.source()) {
+        let message = cause.to_string();
+        if chain.is_empty() {
+            chain = message;
+        } else if !chain.ends_with(&message) {
+            chain = format!("{chain}: {message}");
+        }
+    }
+    chain
 }
 
 /// Prints a value as JSON on several lines.

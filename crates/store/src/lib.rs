@@ -133,6 +133,17 @@ pub enum StoreError {
         /// The cause.
         source: io::Error,
     },
+    /// The folder of the store cannot be created.
+    #[error("cannot create the folder `{}` for the store: name another folder with --store", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A file has the name of the folder.
+    #[error("cannot open the store `{}`: it is a file; name a folder with --store", .0.display())]
+    File(PathBuf),
     /// Another process uses the store.
     #[error("cannot open the store `{}`: another process uses it; stop that process or name another folder with --store", .0.display())]
     InUse(PathBuf),
@@ -398,7 +409,13 @@ impl Drop for Store {
 /// Creates the folder and locks it. The operating system releases the lock when the process ends,
 /// however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
-    fs::create_dir_all(folder).map_err(|source| io_error("create the folder", folder, source))?;
+    if folder.is_file() {
+        return Err(StoreError::File(folder.to_owned()));
+    }
+    fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
+        path: folder.to_owned(),
+        source,
+    })?;
     let names = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
     let names: Vec<_> = names.map_err(|source| io_error("read the folder", folder, source))?;

@@ -352,12 +352,23 @@ fn a_new_file_system_is_an_empty_folder() {
 fn a_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
-    let path = folder.path().join("file/store");
-    let error = Store::open(&path, DEFAULT_QUOTA_BYTES, "build").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("cannot create the folder `{}`", path.display())
-    );
+    for (name, expected) in [
+        (
+            "file",
+            "cannot open the store `@/file`: it is a file; name a folder with --store",
+        ),
+        (
+            "file/store",
+            "cannot create the folder `@/file/store` for the store: name another folder with --store",
+        ),
+    ] {
+        let path = folder.path().join(name);
+        let error = Store::open(&path, DEFAULT_QUOTA_BYTES, "build").unwrap_err();
+        let shown = error
+            .to_string()
+            .replace(&folder.path().display().to_string(), "@");
+        assert_eq!(shown, expected);
+    }
 }
 
 #[test]
@@ -577,7 +588,11 @@ fn a_content_takes_no_more_than_the_share_of_its_source() {
         let is_expected = match error {
             StoreError::ShareExceeded { share: found, .. } => found == share as u64,
             StoreError::QuotaExceeded { .. } => sources == 1,
-            StoreError::Io { .. } | StoreError::InUse(_) | StoreError::NotAStore(_) => false,
+            StoreError::Io { .. }
+            | StoreError::Folder { .. }
+            | StoreError::File(_)
+            | StoreError::InUse(_)
+            | StoreError::NotAStore(_) => false,
         };
         assert!(is_expected, "{sources}: {error}");
     }

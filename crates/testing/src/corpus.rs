@@ -10,6 +10,9 @@ use fbc_read::Origins;
 use crate::fixture::read_file;
 use crate::skipped::report_skipped;
 
+/// Names of the whole catalogs.
+const CATALOGS: [&str; 3] = ["community", "community-objects", "community-v4.18-yaml"];
+
 /// The packages of `community` that `opm validate` refuses, and no other.
 pub const REFUSED: [&str; 8] = [
     "dynatrace-operator",
@@ -40,6 +43,23 @@ pub fn community() -> PathBuf {
     } else {
         part_of_community()
     }
+}
+
+/// Returns what a test expects of a directory of [`community`]: of the whole catalog, or of its part.
+pub fn whole_or_part<T>(directory: &Path, whole: T, part: T) -> T {
+    if directory == part_of_community() {
+        part
+    } else {
+        whole
+    }
+}
+
+/// Returns the directories of the real catalogs: the whole ones that are unpacked, and the part that
+/// lies in this repository. For tests of each catalog.
+pub fn catalogs() -> Vec<PathBuf> {
+    let whole = CATALOGS.map(|name| folder().join(name));
+    let unpacked = whole.into_iter().filter(|directory| directory.is_dir());
+    unpacked.chain([part_of_community()]).collect()
 }
 
 /// Returns the directory of the packages of `community` that lie in this repository.

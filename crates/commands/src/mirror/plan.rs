@@ -133,11 +133,11 @@ impl MergedPlan {
             [package, name, version, reasons.join(", ")]
         });
         format!(
-            "{}{} packages, {} bundles, {} images\n",
+            "{}{}, {}, {}\n",
             table(header.into_iter().filter(|_| has_headers), rows),
-            self.packages.len(),
-            self.bundles.len(),
-            self.images.len()
+            counted(self.packages.len(), "package"),
+            counted(self.bundles.len(), "bundle"),
+            counted(self.images.len(), "image")
         )
     }
 
@@ -244,6 +244,28 @@ fn reason(reason: &Value) -> String {
     }
 }
 
+/// Returns a number with its noun.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns the flag behind a place of a request; empty if it has none, and `None` for a place of a
+/// configuration.
+fn flag(path: &str) -> Option<&'static str> {
+    const FLAGS: [(&str, &str); 7] = [
+        (".openshift", "--openshift"),
+        (".kubernetes", "--kubernetes"),
+        (".from", "--from"),
+        (".to", "--up-to"),
+        (".channels", "--channel"),
+        (".defaultChannel", "--channel"),
+        (".packages", "--package"),
+    ];
+    let member = path.strip_prefix("input")?;
+    let found = FLAGS.iter().find(|(part, _)| member.contains(part));
+    Some(found.map_or("", |(_, flag)| flag))
+}
+
 /// Prints problems to the standard error output, each with what oc-mirror does instead.
 pub fn print_problems(problems: &[Value]) {
     let mut err = printing::stderr();
@@ -259,13 +281,14 @@ pub fn print_problems(problems: &[Value]) {
         };
         let [path, message, code, difference] =
             ["/path", "/message", "/code", "/likeOcMirror"].map(|pointer| text(problem, pointer));
-        let path = if path.is_empty() {
-            path
+        let place = flag(&path).unwrap_or(&path);
+        let place = if place.is_empty() {
+            String::new()
         } else {
-            format!("{path}: ")
+            format!("{place}: ")
         };
         // Nothing is left to do when standard error cannot be written to.
-        let _ = writeln!(err, "{label} {line}{path}{message} [{code}]");
+        let _ = writeln!(err, "{label} {line}{place}{message} [{code}]");
         if !difference.is_empty() {
             let _ = writeln!(err, "  oc-mirror {difference}");
         }

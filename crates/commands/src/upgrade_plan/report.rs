@@ -34,6 +34,9 @@ impl PlanReport<'_> {
         } else {
             table(headers, rows)
         };
+        if let Some(exception) = self.exception() {
+            let _infallible = writeln!(out, "\n{exception}");
+        }
         for (at, line) in self.order().iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
             let _infallible = writeln!(out, "{blank}{}. {line}", at + 1);
@@ -55,6 +58,9 @@ impl PlanReport<'_> {
         for row in self.rows() {
             let cells: Vec<_> = row.iter().map(|cell| escape_markdown(cell)).collect();
             let _infallible = writeln!(out, "| {} |", cells.join(" | "));
+        }
+        if let Some(exception) = self.exception() {
+            let _infallible = writeln!(out, "\n{}", escape_markdown(&exception));
         }
         for (at, line) in self.order().iter().enumerate() {
             let blank = if at == 0 { "\n" } else { "" };
@@ -84,7 +90,11 @@ impl PlanReport<'_> {
             }
             out.push_str("</tr>\n");
         }
-        out.push_str("</table>\n<ol>\n");
+        out.push_str("</table>\n");
+        if let Some(exception) = self.exception() {
+            let _infallible = writeln!(out, "<p>{}</p>", escape_html(&exception));
+        }
+        out.push_str("<ol>\n");
         for line in self.order() {
             let _infallible = writeln!(out, "<li>{}</li>", escape_html(&line));
         }
@@ -182,6 +192,23 @@ impl PlanReport<'_> {
             move_sentence(&package, &action["move"])
         });
         sentences.collect()
+    }
+
+    /// Returns a sentence with the packages that the order leaves out, because nothing is known of
+    /// them; `None` if there are none.
+    fn exception(&self) -> Option<String> {
+        let unknown = self
+            .packages()
+            .filter(|package| package["verdict"] == "UNKNOWN");
+        let names: Vec<_> = unknown
+            .map(|package| text(package, "/packageName"))
+            .collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "This order leaves out what is unknown: {}",
+                names.join(", ")
+            )
+        })
     }
 
     fn platform(&self, step: u64) -> String {

@@ -120,6 +120,22 @@ fn a_null_within_comes_with_similar_names_and_its_path() {
 }
 
 #[test]
+fn catalogs_of_a_list_that_are_not_served_come_with_similar_names() {
+    let one = |value: &str, similar: &str| json!({"path": ["q"], "argument": "catalogs", "value": value, "similar": [similar]});
+    for field in [
+        r#"packages(catalogs: ["alhpa", "beta", "bet", "quite-another"])"#,
+        r#"bundles(catalogs: ["alhpa", "beta", "bet", "quite-another"])"#,
+        r#"metas(catalogs: ["alhpa", "beta", "bet", "quite-another"])"#,
+    ] {
+        let query = format!("{{ q: {field} {{ nodes {{ __typename }} }} }}");
+        let expected = json!([one("alhpa", "alpha"), one("bet", "beta")]);
+        assert_eq!(suggestions(&query), expected, "{field}");
+    }
+    let served = suggestions(r#"{ packages(catalogs: ["alpha"]) { totalCount } }"#);
+    assert_eq!(served, Value::Null);
+}
+
+#[test]
 fn a_catalog_of_a_diff_that_is_not_served_comes_with_similar_names() {
     let one = |argument: &str, value: &str, similar: &str| json!({"path": ["diff"], "argument": argument, "value": value, "similar": [similar]});
     let query = |from: &str, to: &str| {

@@ -8,11 +8,15 @@ use super::server::ServerObject;
 use super::{
     Code, InCatalog, Object, PlannedField, ResponseWriter, WriteError, WriteResult, arguments, node,
 };
+use crate::coercion::StringSet;
 use crate::fields::QueryField;
 
 /// The type `Query`.
 #[derive(Clone, Copy)]
 pub(super) struct QueryObject<'a>(pub(super) &'a Snapshot);
+
+/// Catalogs that a field selects, and the others.
+type SelectedCatalogs<'a> = (Vec<&'a Served>, Vec<&'a Served>);
 
 impl<'a> Object<'a> for QueryObject<'a> {
     type Field = QueryField;
@@ -33,7 +37,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
             QueryField::Catalog => self.catalog(field, writer),
             QueryField::CatalogStatuses => writer.catalog_statuses(field),
             QueryField::Packages => {
-                let (catalogs, others) = self.catalogs(field);
+                let (catalogs, others) = self.catalogs(field, writer)?;
                 writer.packages(catalogs, others, field)
             }
             QueryField::Package => {
@@ -41,7 +45,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.optional_object(package, field)
             }
             QueryField::Bundles => {
-                let (catalogs, _) = self.catalogs(field);
+                let (catalogs, _) = self.catalogs(field, writer)?;
                 writer.bundles(&catalogs, packages(field), field)
             }
             QueryField::Channel => {
@@ -57,11 +61,11 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.bundle_by_name(package, field)
             }
             QueryField::Metas => {
-                let (catalogs, _) = self.catalogs(field);
+                let (catalogs, _) = self.catalogs(field, writer)?;
                 writer.metas(&catalogs, field)
             }
             QueryField::Suggest => {
-                let (catalogs, _) = self.catalogs(field);
+                let (catalogs, _) = self.catalogs(field, writer)?;
                 writer.suggest(&catalogs, field)
             }
             QueryField::Resolve => writer.resolution(snapshot, field),
@@ -155,10 +159,20 @@ impl<'a> QueryObject<'a> {
     }
 
     /// Returns the catalogs that the argument `catalogs` of a field selects, and the others, each
-    /// ordered by name.
-    fn catalogs(self, field: &'a PlannedField<'a>) -> (Vec<&'a Served>, Vec<&'a Served>) {
+    /// ordered by name. Suggests similar names for those that are not served.
+    fn catalogs(
+        self,
+        field: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> Result<SelectedCatalogs<'a>, WriteError> {
         let names = arguments(field).strings("catalogs");
-        let all = self.0.by_name().map(|served| &**served);
-        all.partition(|served| names.is_none_or(|names| names.contains(&served.name)))
+        let all = || self.0.by_name().map(|served| &**served);
+        for name in names.into_iter().flat_map(StringSet::iter) {
+            if self.0.get(name).is_none() {
+                let served = all().map(|served| served.name.as_str());
+                writer.suggest_similar(field, "catalogs", name, served)?;
+            }
+        }
+        Ok(all().partition(|served| names.is_none_or(|names| names.contains(&served.name))))
     }
 }

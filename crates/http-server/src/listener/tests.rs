@@ -465,9 +465,11 @@ async fn the_end_waits_no_longer_than_its_limit() {
 async fn an_address_that_cannot_be_listened_on_is_named() {
     let taken = Listener::bind("127.0.0.1:0").await.unwrap();
     let address = taken.address().to_string();
-    for address in [address.as_str(), "nonsense"] {
+    let in_use = ": another program listens there; stop it or name another address (port 0 takes a free one)";
+    for (address, advice) in [(address.as_str(), in_use), ("nonsense", "")] {
         let error = Listener::bind(address).await.unwrap_err();
-        assert_eq!(error.to_string(), format!("cannot listen on `{address}`"));
+        let expected = format!("cannot listen on `{address}`{advice}");
+        assert_eq!(error.to_string(), expected);
     }
 }
 

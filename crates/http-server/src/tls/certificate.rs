@@ -27,6 +27,9 @@ pub enum TlsError {
     /// A file has no valid certificate.
     #[error("cannot use `{}`: expected certificates in PEM format", .0.display())]
     Certificate(PathBuf, #[source] pem::Error),
+    /// The file of the certificate has a private key.
+    #[error("cannot use `{}` as the certificate: it has a private key; swap the files if `{}` is the certificate", .0.display(), .1.display())]
+    Swapped(PathBuf, PathBuf),
     /// A file has no valid private key.
     #[error("cannot use `{}`: expected a private key in PEM format (PKCS #8, PKCS #1 or SEC1)", .0.display())]
     PrivateKey(PathBuf, #[source] pem::Error),
@@ -103,7 +106,13 @@ impl Certificate {
                 Ok(chain)
             }
         });
-        let chain = chain.map_err(|error| TlsError::Certificate(certificate.clone(), error))?;
+        let chain = chain.map_err(|error| {
+            if PrivateKeyDer::from_pem_slice(&pem.certificate).is_ok() {
+                TlsError::Swapped(certificate.clone(), private_key.clone())
+            } else {
+                TlsError::Certificate(certificate.clone(), error)
+            }
+        })?;
         let key = PrivateKeyDer::from_pem_slice(&pem.private_key);
         let key = key.map_err(|error| TlsError::PrivateKey(private_key.clone(), error))?;
         let not_after = not_after(&chain[0]);

@@ -109,6 +109,11 @@ fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
             "cannot use `@/tls.crt`: expected certificates in PEM format: no items found",
         ),
         (
+            Some(&first.1),
+            Some(&first.0),
+            "cannot use `@/tls.crt` as the certificate: it has a private key; swap the files if `@/tls.key` is the certificate",
+        ),
+        (
             Some(&first.0),
             Some(&first.0),
             "cannot use `@/tls.key`: expected a private key in PEM format (PKCS #8, PKCS #1 or SEC1): no items found",

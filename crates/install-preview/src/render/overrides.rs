@@ -14,6 +14,8 @@ pub struct DeploymentConfig {
     config: Value,
     /// The node selector may be empty, which removes the one of the bundle.
     node_selector: Option<Value>,
+    /// Names of fields that have no effect.
+    unknown_fields: Vec<String>,
 }
 
 /// A list of named objects in an object.
@@ -47,8 +49,23 @@ impl DeploymentConfig {
         Ok(Self {
             config,
             node_selector: node_selector.map(Value::Object),
+            unknown_fields: unknown_fields(&given),
         })
     }
+
+    /// Returns the names of the fields that a deployment configuration does not have.
+    pub fn unknown_fields(&self) -> &[String] {
+        &self.unknown_fields
+    }
+}
+
+fn unknown_fields(config: &Value) -> Vec<String> {
+    let known = GoStructs::get().field_names(DEPLOYMENT_CONFIG);
+    let names = config.as_object().into_iter().flatten();
+    let names = names.map(|(name, _)| name.clone());
+    names
+        .filter(|name| !known.contains(&name.as_str()))
+        .collect()
 }
 
 /// Applies a configuration to the specification and the annotations of a deployment.

@@ -283,10 +283,9 @@ fn source(name: &str) -> Source {
         .unwrap()
 }
 
-/// A catalog of the corpus, as this source; `None` where it is not unpacked.
-#[track_caller]
-fn corpus(name: &str, directory: &str) -> Option<Served> {
-    let mut folders = vec![testing::corpus::find_catalog(directory)?];
+/// The catalog in a directory of the corpus, as this source.
+fn corpus(name: &str, directory: &Path) -> Served {
+    let mut folders = vec![directory.to_owned()];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -298,7 +297,7 @@ fn corpus(name: &str, directory: &str) -> Option<Served> {
             }
         }
     }
-    Some(source(name).served_from(&files))
+    source(name).served_from(&files)
 }
 
 /// A catalog of canonical lines.

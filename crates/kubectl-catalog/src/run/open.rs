@@ -7,7 +7,7 @@ use commands::output::{hint, print};
 use commands::{CommandError, ExitStatus};
 
 use crate::args::CommonArgs;
-use crate::context::cluster_options;
+use crate::context::{ServerCommand, ServerRoute, cluster_options};
 use crate::error::api_server_error;
 
 /// The program that shows a URL to a person.
@@ -27,6 +27,7 @@ pub(super) async fn open(
     browser: bool,
 ) -> Result<ExitStatus, CommandError> {
     if let Some(server) = &args.server {
+        check_package(args, package).await?;
         let server = server.trim_end_matches('/');
         show(
             server.strip_suffix("/graphql").unwrap_or(server),
@@ -43,9 +44,33 @@ pub(super) async fn open(
             "the certificate of the server is for {name}: a browser asks whether to trust it"
         ));
     }
+    let through_port = CommonArgs {
+        server: Some(forwarded.url.clone()),
+        ..args.clone()
+    };
+    check_package(&through_port, package).await?;
     hint("the port is forwarded until this program ends: Ctrl-C");
     show(&forwarded.url, package, browser)?;
     std::future::pending().await
+}
+
+/// Fails if no catalog of the server has a package. A server that cannot be asked is no error: the
+/// browser shows what is wrong with it.
+async fn check_package(args: &CommonArgs, package: Option<&str>) -> Result<(), CommandError> {
+    let Some(named) = package else {
+        return Ok(());
+    };
+    let Ok(command) = ServerCommand::begin(args, ServerRoute::Direct).await else {
+        return Ok(());
+    };
+    let mut session = command.session;
+    let (catalogs, package) = session.split(named);
+    let packages = [package.to_owned()];
+    session.catalogs = catalogs;
+    match session.check_packages(&packages, std::iter::empty()).await {
+        Err(error) if error.status == ExitStatus::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn show(server: &str, package: Option<&str>, browser: bool) -> Result<(), CommandError> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use commands::args::OperationArgs;
+use commands::document_argument::operation_hint;
 use commands::output::{OutputFormat, hint, is_structured, print, print_object, print_value};
 use commands::{CommandError, document_argument};
 use printing::text;
@@ -26,7 +27,11 @@ pub(super) async fn query(
     let response = client
         .execute_operation(document, args.operation.as_deref(), &variables)
         .await
-        .map_err(server_error)?;
+        .map_err(|error| {
+            let failure = server_error(error);
+            let names = operation_hint(document, &failure.message);
+            failure.hint_if(names)
+        })?;
     let output = if is_structured(&session.output) {
         &session.output
     } else {

@@ -1,5 +1,6 @@
 //! `path` and `successors`: the upgrades from a bundle.
 
+use commands::args::begins_like_version;
 use commands::output::{ObjectList, TableColumn, column, hint, is_set, is_structured, name};
 use commands::{CommandError, ExitStatus};
 use printing::text;
@@ -60,10 +61,7 @@ pub(super) async fn path(session: &ServerSession, args: &PathArgs) -> Result<(),
 
 /// Adds the order of the arguments to the error for a package that is named like a version.
 fn order_hint(error: CommandError, package: &str) -> CommandError {
-    let digits = package.strip_prefix('v').unwrap_or(package);
-    if error.status == ExitStatus::NotFound
-        && digits.starts_with(|first: char| first.is_ascii_digit())
-    {
+    if error.status == ExitStatus::NotFound && begins_like_version(package) {
         error.hint("the order is PACKAGE FROM [TO]")
     } else {
         error

@@ -358,3 +358,52 @@ fn an_api_server_that_does_not_answer_is_not_taken_for_the_server() {
         "{missing:?}"
     );
 }
+
+#[test]
+fn a_typo_is_answered_with_the_name_that_may_be_meant() {
+    let server = example();
+    let similar = "error: package `quillstor` not found\nhint: did you mean quillstore?\n";
+    let catalog = "error: no catalog `exmple` is served\nhint: did you mean example? the served catalogs are example\n";
+    for (line, status, error) in [
+        ("open quillstor", 4, similar),
+        ("open example/quillstor", 4, similar),
+        ("open exmple/quillstore", 4, catalog),
+        ("diff exmple example", 4, catalog),
+        ("diff example exmple", 4, catalog),
+        (
+            "resolve quillstore --installed 1.0.0@quillstore.v1.0.0",
+            2,
+            "error: `1.0.0@quillstore.v1.0.0` has the version before the name\nhint: write NAME@VERSION: quillstore.v1.0.0@1.0.0\n",
+        ),
+        (
+            "diff example example -o lanes",
+            2,
+            "error: invalid value 'lanes' for '--output <FORMAT>': write table, wide, json, yaml, name, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…, markdown\n\nFor more information, try '--help'.\n",
+        ),
+    ] {
+        let expected = (Some(status), error.to_owned());
+        assert_eq!(refused(&server, line), expected, "{line}");
+    }
+    let url = format!("http://{}/?package=quillstore\n", server.address);
+    prints(&server, "open quillstore", &url);
+}
+
+#[test]
+fn a_server_of_trusted_documents_is_told_which_they_are() {
+    let server = example();
+    let body = r#"{"errors":[{"message":"the server executes only trusted documents","extensions":{"code":"QUERY_NOT_IN_SAFELIST"}}]}"#;
+    server.refuse_next(400, &[("content-type", "application/json")], body);
+    let (status, stderr) = refused(&server, "get packages");
+    let hint = "hint: `kubectl catalog documents` prints the documents of this program, which the server trusts with --documents FILE\n";
+    assert_eq!(status, Some(6), "{stderr}");
+    assert!(stderr.ends_with(hint), "{stderr}");
+}
+
+#[test]
+fn the_operations_of_a_document_are_named_where_one_must_be() {
+    let server = example();
+    let output = server.run(&["query", "query A { __typename } query B { __typename }"]);
+    assert_eq!(output.status, Some(6), "{output:?}");
+    let hint = "hint: --operation names one of A, B\n";
+    assert!(output.stderr.ends_with(hint), "{output:?}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Subcommand, ValueEnum, ValueHint};
 use edit::bundle::Migration;
 use edit::operation::ReplacedPolicy;
 use edit::template::TemplateKind;
@@ -311,14 +311,15 @@ pub enum EditOperation {
     /// Remove a deprecation message
     Undeprecate(DeprecationTarget),
     /// Change the default channel or the description of a package
+    #[command(group = ArgGroup::new("fields").required(true).multiple(true))]
     SetPackage {
         /// Name of the package
         package: String,
         /// The default channel
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", group = "fields")]
         default_channel: Option<String>,
         /// The description
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", group = "fields")]
         description: Option<String>,
     },
     /// Make a bundle the head of another channel

@@ -21,11 +21,11 @@ pub struct PreviewArgs {
     #[arg(long, value_name = "NAME")]
     pub bundle_name: Option<String>,
     /// Namespace of the operator
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE", value_parser = parse_namespace)]
     pub namespace: String,
     /// Namespaces that the operator watches; an empty name stands for all [default: all, if the
     /// bundle supports that]
-    #[arg(long, value_name = "NAMESPACES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMESPACES", value_delimiter = ',', value_parser = parse_watched)]
     pub watch_namespaces: Vec<String>,
     /// Provider of certificates for webhooks
     #[arg(long, value_enum)]
@@ -76,6 +76,32 @@ impl From<CertificateProviderArg> for CertificateProvider {
             CertificateProviderArg::CertManager => Self::CertManager,
             CertificateProviderArg::ServiceCa => Self::ServiceCa,
         }
+    }
+}
+
+/// Maximum length of a DNS label (RFC 1123).
+const MAX_LABEL: usize = 63;
+
+/// Checks that a text can be the name of a namespace: a DNS label.
+fn parse_namespace(text: &str) -> Result<String, String> {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_label = (1..=MAX_LABEL).contains(&text.len())
+        && text.bytes().all(is_inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-');
+    if is_label {
+        Ok(text.to_owned())
+    } else {
+        Err("no namespace can have this name: write lower-case letters, digits and `-`".to_owned())
+    }
+}
+
+/// As [`parse_namespace`]; the empty name stands for all namespaces.
+fn parse_watched(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        Ok(String::new())
+    } else {
+        parse_namespace(text)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ValueEnum, ValueHint};
 use commands::args::{
     DiffArgs, GraphArgs, ListArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs,
@@ -56,9 +56,12 @@ pub struct LocalListArgs {
 /// Flags of `search`.
 #[derive(Debug, clap::Args)]
 pub struct LocalSearchArgs {
-    #[command(flatten)]
-    pub catalogs: CatalogArgs,
-    /// Words; each must be found, and a typo is forgiven
+    /// Catalogs: images (such as quay.io/operatorhubio/catalog:latest), oci:PATH, dir:PATH or PATH,
+    /// named after the last part of the path unless NAME says otherwise
+    #[arg(value_name = "[NAME=]SOURCE", value_hint = ValueHint::AnyPath, required = true, num_args = 1..)]
+    pub sources: Vec<String>,
+    /// Words; each must be found, and a typo is forgiven. Several words may also be written without
+    /// quotes
     pub text: String,
     #[command(flatten)]
     pub filter: SearchArgs,
@@ -231,10 +234,12 @@ pub enum SummaryFormat {
     Json,
 }
 
-/// Adds the argument behind the sources to an error that names only missing sources: clap takes a
-/// single argument for the last one.
+/// Completes an error that names a missing argument. Beside missing sources it names the argument
+/// behind them: clap takes a single argument for the last one. For `edit` without a directory it
+/// says where that is, and for `mirror` without a command what there is.
 pub fn name_missing(mut error: clap::Error) -> clap::Error {
     const SOURCES: &str = "<[NAME=]SOURCE>...";
+    const DIRECTORY: &str = "<DIR>";
     let missing = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let usage = error
         .get(ContextKind::Usage)
@@ -244,6 +249,20 @@ pub fn name_missing(mut error: clap::Error) -> clap::Error {
         .split_once(SOURCES)
         .map(|(_, last)| last.trim())
         .unwrap_or_default();
+    if missing.as_deref() == Some(DIRECTORY) && usage.contains(" edit ") {
+        let advice = "the directory comes before the operation: catalogql edit DIR OPERATION …";
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![advice.into()]),
+        );
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand && usage.contains(" mirror ") {
+        let advice = "`catalogql mirror plan SOURCE -c FILE` prints what is selected, `catalogql mirror run` copies it";
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![advice.into()]),
+        );
+    }
     if missing.as_deref() == Some(SOURCES) && !last.is_empty() {
         error.insert(
             ContextKind::InvalidArg,

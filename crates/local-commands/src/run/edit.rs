@@ -1,7 +1,6 @@
 //! `catalogql edit`: changes the files of a catalog by operations, all or none.
 
 mod input;
-mod refusal;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,7 +8,7 @@ use std::process::ExitCode;
 use commands::{CommandError, ExitStatus};
 use edit::file::FileChange;
 use edit::summary::ChangedBlob;
-use edit::{BatchError, EditLimits};
+use edit::{BatchError, EditLimits, refusal};
 use edit_directory::{CatalogDirectory, DirectoryEditError, EditPlan, FolderError, LockedFolder};
 use similar::{DiffTag, TextDiff};
 
@@ -50,6 +49,11 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
+        Err(error @ EditCommandError::Directory(DirectoryEditError::Read(_))) => {
+            let directory = args.directory.display();
+            Err(anyhow::Error::from(error)
+                .context(format!("cannot read the catalog `{directory}`")))
+        }
         Err(error) if error.is_unreadable() => Err(error.into()),
         Err(error) => {
             let message = format!("{:#}", anyhow::Error::from(error));
@@ -59,6 +63,14 @@ pub(super) fn edit(args: &EditArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn plan_and_write(args: &EditArgs) -> Result<EditPlan, EditCommandError> {
+    let directory = &args.directory;
+    if !directory.exists() {
+        let message = format!(
+            "cannot edit the catalog `{0}`: there is no such directory; `mkdir {0}` creates an empty catalog",
+            directory.display()
+        );
+        return Err(anyhow::Error::msg(message).into());
+    }
     let batch = input::operations(args)?;
     // A dry run writes nothing, so that it does not finish an interrupted change.
     let lock = if args.dry_run {

@@ -10,7 +10,8 @@ use anyhow::anyhow;
 use build_info::ANSWERS_BUILD;
 use commands::args::{ListKind, OutputArgs};
 use commands::diff::DiffSides;
-use commands::document_argument::read_document;
+use commands::document_argument::{operation_hint, read_document};
+use commands::output::hint;
 use commands::{
     ChannelName, CommandError, CommandSession, ExitStatus, GraphqlTransport, HelpCommands,
     ListRequest, describe,
@@ -58,13 +59,12 @@ impl LocalTransport {
         let mut served = Vec::new();
         for ((entry, content), source) in entries.iter().zip(contents).zip(sources) {
             let name = entry.name.as_str();
-            // The names of the sides of `diff` are not the user's: messages quote the source alone.
             let source = source
                 .strip_prefix(name)
                 .and_then(|rest| rest.strip_prefix('='))
                 .unwrap_or(source);
             let content = content.map_err(|error| {
-                anyhow!("cannot load catalog {name} (`{source}`): {}", error.chain())
+                anyhow!("cannot load the catalog `{source}`: {}", error.chain())
             })?;
             served.push(Served::new(name, content, entry.metadata.clone()));
         }
@@ -94,6 +94,24 @@ impl LocalTransport {
             engine: Engine::new(reader, ANSWERS_BUILD, limits),
             by_name,
         }
+    }
+
+    /// Returns a hint for a response without an answer: the operations of the document, or the names
+    /// of the catalogs, which documents for other servers do not know.
+    fn query_hint(&self, document: &str, body: &[u8]) -> Option<String> {
+        let response: Value = serde_json::from_slice(body).ok()?;
+        if let Some(message) = response.pointer("/errors/0/message") {
+            return operation_hint(document, message.as_str()?);
+        }
+        let fields = response["data"].as_object()?;
+        let names: Vec<_> = self.by_name.keys().map(String::as_str).collect();
+        let is_named = names.iter().any(|name| document.contains(name));
+        (!fields.is_empty() && fields.values().all(Value::is_null) && !is_named).then(|| {
+            format!(
+                "the catalogs of this command are called {}",
+                names.join(", ")
+            )
+        })
     }
 }
 
@@ -155,12 +173,15 @@ fn print_response(args: &LocalQueryArgs) -> Result<ExitStatus, CommandError> {
     let variables = args.operation.variables()?;
     let transport = load(&args.catalogs.sources, &args.images)?;
     let response = transport.engine.execute(&Request {
-        query: Some(document.into()),
+        query: Some(document.as_str().into()),
         operation_name: args.operation.operation.as_deref().map(Into::into),
         variables: Some(variables),
         ..Request::default()
     });
     ignore_closed_pipe(stdout().write_all(&indented(&response.body)))?;
+    if let Some(text) = transport.query_hint(&document, &response.body) {
+        hint(&format!("hint: {text}"));
+    }
     let has_errors = response.outcome != Outcome::Complete;
     Ok(ExitStatus::negative_if(has_errors))
 }
@@ -209,12 +230,15 @@ fn no_source_either(error: CommandError, word: &str) -> CommandError {
     error.hint(hint)
 }
 
-/// Finds packages by words.
+/// Finds packages by words. Words behind the sources that are no sources belong to them.
 pub(super) fn search(args: &LocalSearchArgs) -> anyhow::Result<ExitCode> {
-    let session = session(&args.catalogs.sources, &args.output, &args.images);
+    let (sources, words) = split_packages(&args.sources);
+    let words = words.iter().chain([&args.text]).map(String::as_str);
+    let text = words.collect::<Vec<_>>().join(" ");
+    let session = session(sources, &args.output, &args.images);
     end(session, async |mut session| {
         session.sort_by.clone_from(&args.sort.sort_by);
-        commands::list::search(&session, &args.text, &args.filter).await?;
+        commands::list::search(&session, &text, &args.filter).await?;
         Ok(ExitStatus::Success)
     })
 }
@@ -300,7 +324,8 @@ fn with_output(transport: LocalTransport, output: &OutputArgs) -> CommandSession
 
 /// Loads catalogs into an engine.
 fn load(sources: &[String], images: &ImageArgs) -> Result<LocalTransport, CommandError> {
-    LocalTransport::load(sources, images).map_err(|error| super::command_error(&error))
+    LocalTransport::load(sources, images)
+        .map_err(|error| super::command_error(&error, ExitStatus::Usage))
 }
 
 /// Runs an operation over a session to its end; prints the error of either.

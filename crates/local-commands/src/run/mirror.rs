@@ -205,9 +205,8 @@ fn load_sources(args: &MirrorSelectionArgs) -> anyhow::Result<Vec<LoadedSource>>
             .strip_prefix(&prefix)
             .unwrap_or(argument)
             .to_owned();
-        let content = content.map_err(|error| {
-            anyhow!("cannot load catalog {name} (`{source}`): {}", error.chain())
-        })?;
+        let content = content
+            .map_err(|error| anyhow!("cannot load the catalog `{source}`: {}", error.chain()))?;
         loaded.push(LoadedSource {
             name,
             source,

@@ -5,6 +5,7 @@ mod print;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
@@ -19,8 +20,8 @@ use serde::Serialize;
 
 use self::choose::ChosenBundle;
 use super::once;
-use super::output::{ignore_closed_pipe, stdout};
-use super::sources::SourceReference;
+use super::output::{ignore_closed_pipe, stderr, stdout, warning};
+use super::sources::{SourceReference, check_configs_dir};
 use crate::args::PreviewArgs;
 
 /// The preview of one bundle.
@@ -51,10 +52,18 @@ struct PreviewReport<'a> {
 
 /// Prints the preview. The exit status does not depend on the reader of the output.
 pub(super) fn preview(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
+    check_configs_dir(
+        std::slice::from_ref(&args.source),
+        args.images.configs_dir.as_deref(),
+    )?;
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?;
     let content = content.map_err(|error| {
-        anyhow::anyhow!("cannot load catalog `{}`: {}", args.source, error.chain())
+        anyhow::anyhow!(
+            "cannot load the catalog `{}`: {}",
+            args.source,
+            error.chain()
+        )
     })?;
     let options = RenderOptions {
         install_namespace: args.namespace.clone(),
@@ -86,6 +95,15 @@ fn deployment_config(args: &PreviewArgs) -> anyhow::Result<Option<DeploymentConf
     let failed = || format!("cannot read the deployment config `{}`", path.display());
     let text = fs::read(path).with_context(failed)?;
     let config = DeploymentConfig::read(&text).with_context(failed)?;
+    for field in config.unknown_fields() {
+        // A hint, not data; and nothing is left to do when it cannot be printed.
+        let _ = writeln!(
+            stderr(),
+            "{} the deployment config `{}` has the field `{field}`, which the controller does not know: it has no effect",
+            warning(),
+            path.display()
+        );
+    }
     Ok(Some(config))
 }
 

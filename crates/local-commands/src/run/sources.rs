@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, bail};
 use commands::args::parse_duration;
 use images::Registries;
-use loading::{RefreshPolicy, Source, SourceSpec};
-use serde::Deserialize;
+use loading::{RefreshPolicy, Source, SourceParseError, SourceSpec};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serving::{CatalogMetadata, CatalogName};
 
 /// The catalogs of the configuration file. Its other members are flags, which were read with the
@@ -32,7 +33,7 @@ struct ConfigSource {
     configs_dir: Option<String>,
     /// Poll interval of an image's tag, such as `10m`; `--poll`, when absent.
     poll_interval: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "read_priority")]
     priority: i32,
     display_name: Option<String>,
     publisher: Option<String>,
@@ -94,6 +95,24 @@ impl SourceReference {
     }
 }
 
+/// Rejects `--configs-dir` where no source is an image. Sources that cannot be parsed are rejected
+/// elsewhere.
+pub(super) fn check_configs_dir(
+    sources: &[String],
+    configs_dir: Option<&str>,
+) -> anyhow::Result<()> {
+    let is_directory = |source: &String| {
+        let parsed = SourceReference::parse(split(source).1, None);
+        parsed.is_ok_and(|reference| matches!(reference.source, Source::Directory(_)))
+    };
+    if configs_dir.is_some() && !sources.is_empty() && sources.iter().all(is_directory) {
+        bail!(
+            "--configs-dir names a directory in an image, and no source on the command line is an image"
+        );
+    }
+    Ok(())
+}
+
 /// Returns the catalogs of the command line and of the file, in that order; no two of one name.
 /// `configs_dir` is for the images of the command line.
 pub fn catalogs(
@@ -101,6 +120,7 @@ pub fn catalogs(
     config: Option<&Path>,
     configs_dir: Option<&str>,
 ) -> anyhow::Result<Vec<CatalogEntry>> {
+    check_configs_dir(arguments, configs_dir)?;
     let mut entries = Vec::new();
     for argument in arguments {
         let (name, source) = split(argument);
@@ -184,6 +204,11 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
     entries.collect()
 }
 
+fn read_priority<'de, D: Deserializer<'de>>(value: D) -> Result<i32, D::Error> {
+    i32::deserialize(value)
+        .map_err(|_| D::Error::custom("`priority` must be a whole number, such as 10 or -5"))
+}
+
 /// `NAME=SOURCE` in its parts. What is before `=` is a name unless it can only be the beginning of
 /// a source.
 fn split(argument: &str) -> (Option<&str>, &str) {
@@ -193,11 +218,15 @@ fn split(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns `true` for an argument that has the form of a source: a directory that exists, or an
-/// image.
+/// Returns `true` for an argument that has the form of a source: a directory that exists, an image,
+/// or a URL, which is refused as a source.
 pub(super) fn is_source(argument: &str) -> bool {
     let (_, source) = split(argument);
-    SourceReference::parse(source, None).is_ok()
+    let parsed = Source::parse(source, Path::new(""));
+    !matches!(
+        parsed,
+        Err(SourceParseError::Unknown(_) | SourceParseError::Image(_))
+    )
 }
 
 /// Returns the argument of a command with a name, if the last part of its path is not one. Such a
@@ -414,6 +443,26 @@ mod tests {
             catalog("one", &one, CatalogMetadata::default()),
         ];
         assert_eq!(catalogs_in(folder.path(), &[], Some(config)), Ok(expected));
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_refused_by_its_name() {
+        let folder = folder(&["one"]);
+        let config = "sources:\n- source: one\n  priority: high\n";
+        let error = catalogs_in(folder.path(), &[], Some(config)).unwrap_err();
+        let expected = "cannot use the configuration `@/catalogs.yaml`: `priority` must be a whole number, such as 10 or -5 at line 3, column 13";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn a_directory_of_an_image_needs_an_image() {
+        let folder = folder(&["one"]);
+        let one = folder.path().join("one").display().to_string();
+        let error = catalogs(&[one], None, Some("/other")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--configs-dir names a directory in an image, and no source on the command line is an image"
+        );
     }
 
     #[test]

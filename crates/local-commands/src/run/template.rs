@@ -44,6 +44,7 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
                 .with_context(|| format!("cannot use --bundle {text}: write IMAGE=DIR"))
         })
         .collect::<anyhow::Result<_>>()?;
+    check_images(&template, directories.keys().copied()).with_context(|| named(&args.template))?;
     let mut images = BundleImages::new(&args.registries)?;
     let migration = args.migrate_level.migration();
     let mut image = |name: &str| {
@@ -57,6 +58,19 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
     };
     let blobs = kind.render(&template, &mut image)?;
     print(&blobs, args.output.into())
+}
+
+/// Rejects images that a template does not name: a typo would have another image pulled.
+fn check_images<'a>(
+    template: &BlobValue,
+    mut images: impl Iterator<Item = &'a str>,
+) -> anyhow::Result<()> {
+    let text = template.to_json();
+    let is_unknown = |image: &&str| !text.contains(&BlobValue::text(*image).to_json());
+    match images.find(is_unknown) {
+        Some(image) => bail!("the template names no bundle `{image}`: correct --bundle"),
+        None => Ok(()),
+    }
 }
 
 /// Prints a template that renders to a catalog.

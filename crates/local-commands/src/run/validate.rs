@@ -9,16 +9,18 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use commands::ExitStatus;
+use commands::similar::{question, similar_names};
 use console::{Style, StyledObject, style};
-use fbc::Catalog;
-use fbc_read::{Problem, Severity};
+use fbc::{Catalog, Channel};
+use fbc_read::{Problem, ProblemCode, Severity};
 use loading::{LoadError, Source};
 use serde::Serialize;
 use serving::FailureReason;
 
 use super::once;
 use super::output::{self, count, ignore_closed_pipe};
-use super::sources::SourceReference;
+use super::render::is_bundle;
+use super::sources::{SourceReference, check_configs_dir};
 use crate::args::{ValidateArgs, ValidateOutput};
 
 /// The output for programs.
@@ -90,6 +92,10 @@ const UNREADABLE: &str = "UNREADABLE";
 /// Prints the problems of a catalog. The exit status says whether `opm validate` rejects it, even if
 /// the reader closes the output early; a source that cannot be read is neither valid nor invalid.
 pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
+    check_configs_dir(
+        std::slice::from_ref(&args.source),
+        args.images.configs_dir.as_deref(),
+    )?;
     let source = SourceReference::parse(&args.source, args.images.configs_dir.as_deref())?;
     let content = once::load_one(&source, &args.images)?;
     let catalog = content.as_ref().map(|content| &*content.catalog);
@@ -103,7 +109,15 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
         }
     };
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
-    if let (ValidateOutput::Table, Some(path)) = (args.output, other_file(catalog)) {
+    let bundle = Path::new(&args.source);
+    if is_bundle(bundle) {
+        // A hint, not data; and nothing is left to do when it cannot be printed.
+        let _ = writeln!(
+            output::stderr(),
+            "hint: `{0}` looks like a bundle: `catalogql render {0}` prints its blob, `catalogql edit CATALOG add IMAGE={0}` adds it to a catalog",
+            bundle.display()
+        );
+    } else if let (ValidateOutput::Table, Some(path)) = (args.output, other_file(catalog)) {
         // A hint, not data; and nothing is left to do when it cannot be printed.
         let _ = writeln!(
             output::stderr(),
@@ -249,7 +263,7 @@ fn text(out: &mut impl Write, catalog: Result<&Catalog, &LoadError>) -> io::Resu
         };
         writeln!(out, "{}", style(package).bold())?;
         for problem in problems {
-            print_problem(out, problem)?;
+            print_problem(out, catalog, problem)?;
         }
         writeln!(out)?;
     }
@@ -285,7 +299,7 @@ fn print_unlisted(out: &mut impl Write, catalog: &Catalog) -> io::Result<()> {
 }
 
 /// Prints one problem, with the further lines of its message indented below the first.
-fn print_problem(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
+fn print_problem(out: &mut impl Write, catalog: &Catalog, problem: &Problem) -> io::Result<()> {
     let place = match (&problem.file, problem.line) {
         (Some(file), Some(line)) => format!("{file}:{line}: "),
         (Some(file), None) => format!("{file}: "),
@@ -301,11 +315,25 @@ fn print_problem(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
         .concat();
     let message = problem.message.replace('\n', "\n    ");
     let code = Style::new().dim().apply_to(problem.code.as_str());
+    let question = similar_channels(catalog, problem);
     writeln!(
         out,
-        "  {} {place}{owner}{message} {code}",
+        "  {} {place}{owner}{message} {code}{question}",
         severity_word(problem.severity())
     )
+}
+
+/// Returns the channels that an unknown default channel may stand for, as a question.
+fn similar_channels(catalog: &Catalog, problem: &Problem) -> String {
+    let package = problem.package.as_deref();
+    let package = package.and_then(|package| catalog.package(package));
+    let (ProblemCode::PackageDefaultChannelUnknown, Some(package), Some(channel)) =
+        (problem.code, package, problem.channel.as_deref())
+    else {
+        return String::new();
+    };
+    let similar = similar_names(channel, package.channels().map(Channel::name));
+    question(&similar).map_or(String::new(), |question| format!(" ({question})"))
 }
 
 fn severity_word(severity: Severity) -> StyledObject<&'static str> {

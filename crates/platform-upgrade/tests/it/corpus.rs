@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fbc::work::Work;
 use platform_upgrade::{PlatformUpgradeRequest, package_matrix, plan};
 use rustix::time::{ClockId, clock_gettime};
-use testing::corpus::find_catalog;
+use testing::corpus::{community, whole_or_part};
 
 use crate::cut::{installed, lines, three_versions};
 use crate::naive::{found, search};
@@ -13,12 +13,11 @@ use crate::world::{World, planned, said};
 
 #[test]
 fn the_walk_agrees_with_a_search_of_all_states_over_a_real_catalog() {
-    let Some(directory) = find_catalog("community") else {
-        return;
-    };
+    let directory = community();
     let world = World::of_catalogs(three_versions(&lines(&directory)));
     let all = installed(&world.catalogs[0]);
-    assert!(all.len() > 300, "{}", all.len());
+    let least = whole_or_part(&directory, 300, 25);
+    assert!(all.len() > least, "{}", all.len());
     let mut verdicts = BTreeMap::new();
     for part in all.chunks(100) {
         let request = world.request(part.to_vec());
@@ -38,7 +37,10 @@ fn the_walk_agrees_with_a_search_of_all_states_over_a_real_catalog() {
             );
         }
     }
-    assert!(verdicts.len() >= 3, "{verdicts:?}");
+    assert!(
+        verdicts.len() >= whole_or_part(&directory, 3, 2),
+        "{verdicts:?}"
+    );
 }
 
 /// Returns the time that this thread spent on a processor, in microseconds.
@@ -59,9 +61,7 @@ fn least(mut run: impl FnMut()) -> i64 {
 
 #[test]
 fn a_hundred_installed_bundles_and_the_matrix_of_four_catalogs_are_planned_in_time() {
-    let Some(directory) = find_catalog("community") else {
-        return;
-    };
+    let directory = community();
     let world = World::of_catalogs(three_versions(&lines(&directory)));
     let all = installed(&world.catalogs[0]);
     let request: PlatformUpgradeRequest<'_> =
@@ -79,9 +79,10 @@ fn a_hundred_installed_bundles_and_the_matrix_of_four_catalogs_are_planned_in_ti
         .iter()
         .chain(world.catalogs.first())
         .collect();
+    let packages = whole_or_part(&directory, 200, 25);
     let matrix = least(|| {
         let matrix = package_matrix(&catalogs, &[], &Work::unlimited());
-        assert!(matrix.is_ok_and(|matrix| matrix.len() > 200));
+        assert!(matrix.is_ok_and(|matrix| matrix.len() > packages));
     });
     // Without optimization, the code takes more than ten times as long.
     let factor = if cfg!(debug_assertions) { 15 } else { 1 };

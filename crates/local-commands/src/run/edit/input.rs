@@ -65,6 +65,12 @@ fn render_bundle(
 
 /// Parses `IMAGE` or `IMAGE=DIR`.
 fn parse_bundle(text: &str) -> anyhow::Result<BundleInput> {
+    if let Some((directory, image)) = text.split_once('=')
+        && Path::new(directory).is_dir()
+        && !Path::new(image).exists()
+    {
+        bail!("cannot add `{text}`: write the image first: {image}={directory}");
+    }
     let (image, directory) = match text.split_once('=') {
         Some((image, directory)) => (image, Some(directory.into())),
         None if Path::new(text).is_dir() => {

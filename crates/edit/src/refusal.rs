@@ -1,15 +1,15 @@
-//! Refused edits in words of this program: `edit` has those of `opm`, some of which speak of its
-//! database and of its flags.
+//! Refused edits in words of this program: [`EditError`] has those of `opm`, some of which speak of
+//! its database and of its flags.
 
 use std::collections::BTreeSet;
 
-use edit::EditError;
-use edit::error::MAX_REASONS;
 use fbc::similar::similar_names;
 use fbc::work::Work;
 
+use crate::error::{EditError, MAX_REASONS};
+
 /// Returns the reasons of a refusal, with names of packages that may be meant.
-pub(super) fn message(errors: &[EditError], packages: &BTreeSet<String>) -> String {
+pub fn message(errors: &[EditError], packages: &BTreeSet<String>) -> String {
     let mut reasons: Vec<_> = errors
         .iter()
         .take(MAX_REASONS)
