@@ -161,7 +161,8 @@ const ALLOWED: [(&str, &[&str]); 40] = [
         ],
     ),
     ("printing", &[]),
-    ("commands", &["drawing", "printing"]),
+    // It compares versions as catalogs do.
+    ("commands", &["drawing", "fbc-grammar", "printing"]),
     // It executes the operations of `commands` on an engine over catalogs that it loads.
     (
         "local-commands",

@@ -11,9 +11,9 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
-    CatalogAlias, DiffArgs, GraphArgs, ListArgs, MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs,
-    OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, UpgradePlanArgs,
-    WantedArg, parse_catalog_alias, parse_count, parse_day, parse_wanted,
+    CatalogAlias, DiffArgs, GraphArgs, ListArgs, MigrationArgs, MirrorNeedArgs, MirrorRulesArgs,
+    MirrorTargetArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs,
+    UpgradePlanArgs, WantedArg, parse_catalog_alias, parse_count, parse_day, parse_wanted,
 };
 use jiff::SignedDuration;
 
@@ -270,6 +270,12 @@ pub(crate) enum PluginCommand {
     /// the version of the platform. The exit status is 0 if everything stays or follows by itself, 1 if
     /// something must be switched or is blocked, and 2 if something is unknown or cannot be read.
     UpgradePlan(ClusterUpgradeArgs),
+    /// Show which operators of OLM v0 in a cluster can be moved to OLM v1, and print the manifests
+    ///
+    /// Nothing is changed. The checks are those of upstream's migration tool, under its letters. The
+    /// exit status is 0 if all operators can be moved as they are, 1 if one cannot or only with an
+    /// acknowledgement, and 2 if something could not be read.
+    Migration(MigrationArgs),
     /// Print a manifest that installs a package, or adds its catalog to a cluster
     Manifest {
         /// Name of the package, as NAME or CATALOG/NAME
