@@ -273,7 +273,7 @@ impl World {
     }
 
     fn json(&self) -> Value {
-        self.judged(MigrationReport::json)
+        self.judged(|report| report.json())
     }
 
     /// Returns the only operator as JSON.
