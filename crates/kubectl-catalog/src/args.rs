@@ -607,6 +607,8 @@ mod tests {
             "x completions bash",
             "x providers Kind",
             "x upgrade-plan --to 4.18 --catalogs 4.17=a,b --catalogs v4.18=c -f objects.json",
+            "x migration --subscription a --subscription n/b -f objects.json",
+            "x migration --manifests --name other -o json",
             "x upgrade-plan --to v1.31 --from 1.29.4+k3s1 --installed etcd@0.9.2:stable",
         ] {
             assert!(is_read(line), "{line}");
@@ -626,6 +628,8 @@ mod tests {
             "x query {a} --var n",
             "x manifest p --olm-v1-release 2.0",
             "x get packages --olm-v1=maybe",
+            "x migration --name other",
+            "x migration a",
             "x upgrade-plan",
             "x upgrade-plan --to latest",
             "x upgrade-plan --to 4.18 --catalogs 4.17",

@@ -41,16 +41,23 @@ impl CommentedManifest {
     fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.before {
-            let _infallible = writeln!(text, "# {line}");
+            let _infallible = writeln!(text, "# {}", one_line(line));
         }
         if let Some(object) = &self.object {
             text.push_str(&yaml(object));
         }
         for line in &self.after {
-            let _infallible = writeln!(text, "# {line}");
+            let _infallible = writeln!(text, "# {}", one_line(line));
         }
         text
     }
+}
+
+/// Returns a comment without what ends a line in some version of YAML. Names and reasons are written by
+/// others, and what follows a line's end would be a manifest.
+fn one_line(text: &str) -> String {
+    let is_end = |letter: char| letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}');
+    text.replace(is_end, " ")
 }
 
 /// Returns all manifests as a stream of YAML documents.

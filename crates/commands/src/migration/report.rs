@@ -222,10 +222,10 @@ fn sentences(judgement: &OperatorJudgement<'_>) -> Vec<String> {
         } else if better.channels.is_empty() {
             "in no channel".to_owned()
         } else {
-            format!("in another channel: {}", better.channels.join(", "))
+            format!("in another channel ({})", better.channels.join(", "))
         };
         lines.push(format!(
-            "upgrade to {} first ({place}): catalog `{}` has no blocker of it",
+            "upgrade to {} first, {place} of catalog {}: OLM v1 can install that version",
             better.version, better.served
         ));
     } else if !blocked.is_empty() {

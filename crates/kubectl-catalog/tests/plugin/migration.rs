@@ -434,6 +434,10 @@ fn define(plane: &ControlPlane, definitions: &[&str]) {
         .map(|line| serde_json::from_str(line).expect("a definition is JSON"))
         .collect();
     plane.apply(&definitions);
+    wait_for_definitions(plane);
+}
+
+fn wait_for_definitions(plane: &ControlPlane) {
     let wait = [
         "wait",
         "--for=condition=Established",
@@ -441,7 +445,8 @@ fn define(plane: &ControlPlane, definitions: &[&str]) {
         "crd",
         "--all",
     ];
-    plane.kubectl(&wait);
+    // A definition that is new has no conditions yet.
+    eventually(|| plane.try_kubectl(&wait, "").success.then_some(()));
 }
 
 fn run(server: &Server, kubeconfig: &Path, arguments: &[&str]) -> Output {
@@ -574,7 +579,7 @@ fn manifests_are_accepted(plane: &ControlPlane, server: &Server) {
     eventually(|| {
         let refused = dry_run(&printed.stdout).stderr;
         refused
-            .contains("unknown field \"spec.config\"")
+            .contains(".spec.config: field not declared in schema")
             .then_some(())
     });
     let plain = dry_run(&plain.stdout);
@@ -678,7 +683,7 @@ fn five_hundred_operators_are_judged_with_at_most_three_requests_a_kind() {
         // Of an OLM that does not serve the second version yet.
         custom_resource("operators.coreos.com/v1", "OperatorCondition", "Namespaced"),
     ]);
-    define(&plane, &[]);
+    wait_for_definitions(&plane);
     let mut objects = catalogs();
     for name in &names {
         let mut operator = MadeOperator::new(name);
@@ -717,7 +722,9 @@ fn five_hundred_operators_are_judged_with_at_most_three_requests_a_kind() {
     });
     let before = requests_of(&plane, "mover");
     let asked = server.statuses().len();
+    let begin = std::time::Instant::now();
     let judged = run(&server, &kubeconfig, &["-o", "json"]);
+    println!("{MANY} operators are judged in {:?}", begin.elapsed());
     assert_eq!((judged.status, judged.stderr.as_str()), (Some(0), ""));
     let statuses = statuses(&judged);
     assert_eq!(statuses.len(), MANY);
@@ -817,4 +824,97 @@ pub(crate) fn community_cluster() -> Value {
         }),
     ]);
     json!({ "kind": "List", "items": items })
+}
+
+#[test]
+fn what_happens_after_the_move_is_what_resolve_says() {
+    let server = Server::start();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/testdata/community");
+    let metadata = CatalogMetadata {
+        image_reference: Some(COMMUNITY_IMAGE.to_owned()),
+        ..CatalogMetadata::default()
+    };
+    server.serve("community", &folder, metadata);
+    let fixture = "package stuck default=stable\nchannel stable: v1.0.0, v2.0.0";
+    server.serve_fixture("made", fixture, 0);
+    let listed = server.run(&["get", "bundles", "-o", "json"]);
+    let listed: Value = serde_json::from_str(&listed.stdout).expect("it prints JSON");
+    let bundles = listed["items"].as_array().expect("it is a list");
+    let word = |value: &Value| value.as_str().expect("it is a text").to_owned();
+    let mut chosen: Vec<_> = bundles
+        .iter()
+        .step_by(5)
+        .filter(|bundle| bundle["channelNames"][0].is_string())
+        .map(|bundle| {
+            [
+                word(&bundle["package"]["name"]),
+                word(&bundle["name"]),
+                word(&bundle["version"]),
+                word(&bundle["channelNames"][0]),
+            ]
+        })
+        .collect();
+    chosen.push(["stuck", "stuck.v1.0.0", "1.0.0", "stable"].map(str::to_owned));
+    let cluster = community_cluster();
+    let others = cluster["items"].as_array().expect("it is a list").iter();
+    let others = others.filter(|object| object["metadata"]["namespace"] != "operators");
+    let mut objects: Vec<_> = others.cloned().collect();
+    objects.push(json!({
+        "kind": "ClusterCatalog", "metadata": { "name": "made" },
+        "status": { "conditions": [{ "type": "Serving", "status": "True" }] },
+    }));
+    for [package, name, version, channel] in &chosen {
+        let metadata = json!({ "namespace": "all", "name": name });
+        objects.push(json!({
+            "kind": "Subscription", "metadata": metadata,
+            "spec": { "name": package, "channel": channel, "source": "operatorhubio", "sourceNamespace": "olm" },
+            "status": { "installedCSV": name },
+        }));
+        objects.push(json!({
+            "kind": "ClusterServiceVersion", "metadata": metadata, "spec": { "version": version },
+        }));
+    }
+    let objects = json!({ "kind": "List", "items": objects });
+    server.folders.write("objects.json", objects.to_string());
+    let file = server.folders.path("objects.json");
+    let file = file.to_str().expect("temporary paths are UTF-8");
+    let judged = server.run(&["migration", "-f", file, "-o", "json"]);
+    let report: Value = serde_json::from_str(&judged.stdout).expect("it prints JSON");
+    let operators = report["operators"].as_array().expect("it is a list");
+
+    let mut states = BTreeMap::new();
+    for [package, name, version, channel] in &chosen {
+        let operator = operators.iter().find(|operator| operator["name"] == **name);
+        let next = &operator.expect("each is judged")["next"];
+        let installed = format!("{name}@{version}");
+        let question = [
+            "resolve",
+            package,
+            "--installed",
+            &installed,
+            "--channel",
+            channel,
+        ];
+        let resolved = server.run(&[&question[..], &["-o", "json"]].concat());
+        let resolved: Value = serde_json::from_str(&resolved.stdout).expect("it prints JSON");
+        let state = word(&next["state"]);
+        let message = word(&next["message"]);
+        let to = resolved["bundle"]["version"].as_str();
+        let is_same = match &state[..] {
+            "UPGRADE" => to.is_some_and(|to| message.ends_with(&format!(" to {to}"))),
+            "BLOCKED" => match to {
+                Some(to) => message.contains(&format!(" before {to},")),
+                None => resolved["code"] == "HAS_DEPENDENCIES",
+            },
+            _ => to == Some(version.as_str()) || resolved["code"] == "HAS_DEPENDENCIES",
+        };
+        assert!(is_same, "{name}: {next} {resolved}");
+        *states.entry(state).or_insert(0) += 1;
+    }
+    let seen: Vec<_> = states.keys().map(String::as_str).collect();
+    assert_eq!(
+        seen,
+        ["BLOCKED", "NEWEST", "STUCK", "UPGRADE"],
+        "{states:?}"
+    );
 }

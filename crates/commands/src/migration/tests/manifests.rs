@@ -35,14 +35,14 @@ metadata:
 spec:
   namespace: ns
   source:
-    sourceType: Catalog
     catalog:
-      packageName: widgets
       channels:
       - stable
+      packageName: widgets
       selector:
         matchLabels:
           olm.operatorframework.io/metadata.name: index
+    sourceType: Catalog
 # migrate-operators-v0-to-v1 check sub -n ns
 # migrate-operators-v0-to-v1 convert sub -n ns --acknowledge-watch-scope-change --dry-run
 # migrate-operators-v0-to-v1 convert sub -n ns --acknowledge-watch-scope-change
@@ -237,4 +237,19 @@ fn a_catalog_that_is_to_be_made_is_named_by_the_extension() {
             .collect::<Vec<_>>()
     });
     assert_eq!(kinds, ["ClusterCatalog", "ClusterExtension"]);
+}
+
+#[test]
+fn no_text_of_others_leaves_its_comment() {
+    let evil = "a\nkind: Pod\r---\u{85}x\u{2028}y\u{2029}z";
+    let mut world = World::healthy().group("/spec/serviceAccountName", json!(evil));
+    let mut bundle = bundle("index", "1.1.0", &["stable"], &[("DEPENDENCY", true)]);
+    bundle["olmV1"]["blockers"][0]["detail"] = json!(evil);
+    world.answers.bundles.push(bundle);
+    world.answers.successors = vec![("widgets.v1.0.0", "stable", vec!["widgets.v1.1.0"])];
+    let text = stream(&[world.manifest(None)]);
+    assert_eq!(text.matches("a kind: Pod --- x y z").count(), 2, "{text}");
+    let objects = text.lines().filter(|line| !line.starts_with("# "));
+    let objects: Vec<_> = objects.collect();
+    assert!(!objects.join("\n").contains("Pod"), "{text}");
 }

@@ -153,7 +153,7 @@ fn the_lowest_later_version_without_the_blocker_is_named() {
     );
     let table = world.judged(|report| report.table(true, true));
     assert!(
-        table.contains("\n- upgrade to 1.2.0 first (in another channel: fast): catalog `index` has no blocker of it\n"),
+        table.contains("\n- upgrade to 1.2.0 first, in another channel (fast) of catalog index: OLM v1 can install that version\n"),
         "{table}"
     );
     world.answers.bundles.truncate(1);
