@@ -1,6 +1,7 @@
 //! Real catalogs, where they are unpacked: [`testing::corpus`] says where they are looked for, and
 //! what becomes of tests that do not find theirs.
 
+mod olm_v1;
 mod upgrades;
 
 use std::collections::{BTreeMap, BTreeSet};

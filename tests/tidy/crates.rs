@@ -174,7 +174,8 @@ const ALLOWED: [(&str, &[&str]); 41] = [
         ],
     ),
     ("printing", &[]),
-    ("commands", &["drawing", "printing"]),
+    // It compares versions as catalogs do.
+    ("commands", &["drawing", "fbc-grammar", "printing"]),
     // It executes the operations of `commands` on an engine over catalogs that it loads.
     (
         "local-commands",

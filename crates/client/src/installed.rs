@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, ClusterOptions};
+use crate::error::chain;
 use crate::{ClientError, Result};
 
 /// Number of objects that one response of the API server has at most.
@@ -54,6 +56,24 @@ pub struct ForbiddenKind {
     endpoint: String,
 }
 
+/// Objects of OLM v0 and of OLM v1, and the kinds that could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct OlmObjects {
+    /// The objects, each with its `kind`. Copied `ClusterServiceVersions` are left out.
+    pub objects: Vec<Value>,
+    /// Kinds of which nothing is known.
+    pub unread: Vec<UnreadKind>,
+}
+
+/// A kind that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadKind {
+    /// The kind, such as `InstallPlan`.
+    pub kind: &'static str,
+    /// The reason in English.
+    pub reason: String,
+}
+
 /// Version of the platform of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterPlatform {
@@ -97,6 +117,54 @@ const CLUSTER_SERVICE_VERSION: ClusterObjectKind = ClusterObjectKind {
     selector: "!olm.copiedFrom",
 };
 
+const OPERATOR_GROUP: ClusterObjectKind = ClusterObjectKind {
+    name: "OperatorGroup",
+    path: "/apis/operators.coreos.com/v1/operatorgroups",
+    selector: "",
+};
+
+const OPERATOR_CONDITION: ClusterObjectKind = ClusterObjectKind {
+    name: "OperatorCondition",
+    path: "/apis/operators.coreos.com/v2/operatorconditions",
+    selector: "",
+};
+
+/// Of a cluster whose OLM does not serve the newer version yet.
+const OLD_OPERATOR_CONDITION: ClusterObjectKind = ClusterObjectKind {
+    path: "/apis/operators.coreos.com/v1/operatorconditions",
+    ..OPERATOR_CONDITION
+};
+
+const CATALOG_SOURCE: ClusterObjectKind = ClusterObjectKind {
+    name: "CatalogSource",
+    path: "/apis/operators.coreos.com/v1alpha1/catalogsources",
+    selector: "",
+};
+
+const INSTALL_PLAN: ClusterObjectKind = ClusterObjectKind {
+    name: "InstallPlan",
+    path: "/apis/operators.coreos.com/v1alpha1/installplans",
+    selector: "",
+};
+
+const CLUSTER_CATALOG: ClusterObjectKind = ClusterObjectKind {
+    name: "ClusterCatalog",
+    path: "/apis/olm.operatorframework.io/v1/clustercatalogs",
+    selector: "",
+};
+
+/// Kinds that decide what can be moved from OLM v0 to OLM v1.
+const OLM_KINDS: [ClusterObjectKind; 8] = [
+    SUBSCRIPTION,
+    CLUSTER_SERVICE_VERSION,
+    OPERATOR_GROUP,
+    OPERATOR_CONDITION,
+    CATALOG_SOURCE,
+    INSTALL_PLAN,
+    CLUSTER_EXTENSION,
+    CLUSTER_CATALOG,
+];
+
 /// Path of the object with the history of versions of `OpenShift`.
 const CLUSTER_VERSION: &str = "/apis/config.openshift.io/v1/clusterversions/version";
 
@@ -138,10 +206,71 @@ impl ClusterReader {
         Ok(ClusterPlatform::Kubernetes(version.unwrap_or_default()))
     }
 
+    /// Reads the objects of OLM v0 and v1 of all namespaces, all kinds at once. A kind that the
+    /// cluster does not have, that the user may not list, or that is too large is unread.
+    ///
+    /// # Errors
+    /// If `Subscriptions` cannot be read for another reason: then nothing can.
+    pub async fn olm_objects(&self) -> Result<OlmObjects> {
+        let reads = OLM_KINDS.map(|kind| self.read_kind(kind));
+        let mut found = OlmObjects::default();
+        for (kind, read) in OLM_KINDS.into_iter().zip(join_all(reads).await) {
+            let reason = match read {
+                Ok(Some(objects)) => {
+                    found.objects.extend(objects);
+                    continue;
+                }
+                Ok(None) => "the cluster has no such kind".to_owned(),
+                Err(ClientError::NotAllowed {
+                    status: 403,
+                    message,
+                    ..
+                }) => message,
+                Err(error) if kind.name == SUBSCRIPTION.name => return Err(error),
+                Err(error) => chain(&error),
+            };
+            found.unread.push(UnreadKind {
+                kind: kind.name,
+                reason,
+            });
+        }
+        Ok(found)
+    }
+
+    /// Returns the objects of a kind; `None` if the cluster does not have it.
+    async fn read_kind(&self, kind: ClusterObjectKind) -> Result<Option<Vec<Value>>> {
+        let read = self.pages(kind, MAX_OBJECT_PAGES).await?;
+        if read.is_some() || kind.path != OPERATOR_CONDITION.path {
+            return Ok(read);
+        }
+        self.pages(OLD_OPERATOR_CONDITION, MAX_OBJECT_PAGES - 1)
+            .await
+    }
+
     /// Adds the objects of a kind.
     async fn list(&self, kind: ClusterObjectKind, found: &mut ClusterObjects) -> Result<()> {
+        match self.pages(kind, MAX_OBJECT_PAGES).await {
+            Ok(objects) => found.objects.extend(objects.into_iter().flatten()),
+            Err(ClientError::NotAllowed {
+                endpoint,
+                status: 403,
+                message,
+            }) => found.forbidden.push(ForbiddenKind {
+                kind: kind.name,
+                message,
+                endpoint,
+            }),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Returns the objects of a kind, each with its kind, in at most so many requests; `None` if the
+    /// cluster does not have the kind.
+    async fn pages(&self, kind: ClusterObjectKind, most: usize) -> Result<Option<Vec<Value>>> {
+        let mut objects = Vec::new();
         let mut page = String::new();
-        for _ in 0..MAX_OBJECT_PAGES {
+        for at in 0..most {
             let mut query = form_urlencoded::Serializer::new(String::new());
             query.append_pair("limit", &MAX_PAGE_OBJECTS.to_string());
             if !kind.selector.is_empty() {
@@ -150,56 +279,37 @@ impl ClusterReader {
             if !page.is_empty() {
                 query.append_pair("continue", &page);
             }
-            let list = self
-                .cluster
-                .get(&format!("{}?{}", kind.path, query.finish()))
-                .await;
-            let list = match list {
-                Ok(list) => list.unwrap_or_default(),
-                Err(ClientError::NotAllowed {
-                    endpoint,
-                    status: 403,
-                    message,
-                }) => {
-                    found.forbidden.push(ForbiddenKind {
-                        kind: kind.name,
-                        message,
-                        endpoint,
-                    });
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
+            let path = format!("{}?{}", kind.path, query.finish());
+            let Some(list) = self.cluster.get(&path).await? else {
+                return Ok((at > 0).then_some(objects));
             };
             page = text(&list, "/metadata/continue");
-            found.add(kind.name, list);
+            objects.extend(items(kind, list));
             if page.is_empty() {
-                return Ok(());
+                return Ok(Some(objects));
             }
         }
         Err(ClientError::TooManyObjects {
             kind: kind.name,
-            limit: MAX_OBJECT_PAGES * MAX_PAGE_OBJECTS,
+            limit: most * MAX_PAGE_OBJECTS,
         })
     }
 }
 
-impl ClusterObjects {
-    /// Adds the items of a list. Those of some kinds do not name their kind.
-    fn add(&mut self, kind: &str, list: Value) {
-        let Value::Object(mut list) = list else {
-            return;
-        };
-        let Some(Value::Array(items)) = list.remove("items") else {
-            return;
-        };
-        for mut item in items {
-            if let Some(object) = item.as_object_mut() {
-                object.insert("kind".to_owned(), json!(kind));
-                self.objects.push(item);
-            }
-        }
-    }
+/// Returns the items of a list. Those of some kinds do not name their kind.
+fn items(kind: ClusterObjectKind, mut list: Value) -> impl Iterator<Item = Value> {
+    let items = match list.get_mut("items").map(Value::take) {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    };
+    items.into_iter().filter_map(move |mut item| {
+        let members = item.as_object_mut()?;
+        members.insert("kind".to_owned(), json!(kind.name));
+        Some(item)
+    })
+}
 
+impl ClusterObjects {
     fn of_kind(&self, kind: ClusterObjectKind) -> impl Iterator<Item = &Value> {
         self.objects
             .iter()

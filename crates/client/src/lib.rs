@@ -53,7 +53,7 @@ pub use error::ClientError;
 #[cfg(feature = "kube")]
 pub use installed::{
     ClusterObjects, ClusterPlatform, ClusterReader, ForbiddenKind, InstalledObject,
-    MAX_OBJECT_PAGES, MAX_PAGE_OBJECTS, installed,
+    MAX_OBJECT_PAGES, MAX_PAGE_OBJECTS, OlmObjects, UnreadKind, installed,
 };
 pub use retry::{MAX_RETRIES, MAX_RETRY_WAIT};
 pub use transport::MAX_RESPONSE_BYTES;

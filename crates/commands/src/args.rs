@@ -269,6 +269,25 @@ pub struct UpgradePlanArgs {
     pub support: SupportArgs,
 }
 
+/// Flags of `migration`.
+#[derive(Debug, Default, Args)]
+pub struct MigrationArgs {
+    /// Only this Subscription. May be repeated
+    #[arg(long = "subscription", value_name = "[NAMESPACE/]NAME")]
+    pub operators: Vec<String>,
+    /// File with the objects of the cluster as `kubectl get
+    /// subscriptions.operators.coreos.com,csv,operatorgroups,operatorconditions,catalogsources,installplans,clusterextensions,clustercatalogs
+    /// -A -o json` prints them (`-` is the standard input). May be repeated
+    #[arg(long, short, value_name = "FILE")]
+    pub file: Vec<String>,
+    /// Print manifests for OLM v1 (YAML, or JSON with -o json) with the reasons as comments
+    #[arg(long)]
+    pub manifests: bool,
+    /// Name of the `ClusterExtension` of one operator [default: that of the Subscription]
+    #[arg(long, value_name = "NAME", requires = "manifests")]
+    pub name: Option<String>,
+}
+
 /// Packages of `mirror`, in place of a configuration.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MirrorNeedArgs {

@@ -21,6 +21,14 @@ pub const GRAPH: &str = include_str!("../documents/graph.graphql");
 pub const LOAD_STATUSES: &str = include_str!("../documents/load_statuses.graphql");
 /// List of blobs.
 pub const METAS: &str = include_str!("../documents/metas.graphql");
+/// Bundles of installed packages with their judgements for OLM v1.
+pub const MIGRATION_BUNDLES: &str = include_str!("../documents/migration_bundles.graphql");
+/// Served catalogs with their digests and images.
+pub const MIGRATION_CATALOGS: &str = include_str!("../documents/migration_catalogs.graphql");
+/// Channels of installed packages.
+pub const MIGRATION_PACKAGES: &str = include_str!("../documents/migration_packages.graphql");
+/// Upgrades of installed bundles.
+pub const MIGRATION_UPGRADES: &str = include_str!("../documents/migration_upgrades.graphql");
 /// Part of a catalog that a disconnected cluster needs.
 pub const MIRROR_SET: &str = include_str!("../documents/mirror_set.graphql");
 /// Fields of packages for a description.
@@ -43,7 +51,7 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 20] = [
+pub const ALL: [&str; 24] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
@@ -54,6 +62,10 @@ pub const ALL: [&str; 20] = [
     GRAPH,
     LOAD_STATUSES,
     METAS,
+    MIGRATION_BUNDLES,
+    MIGRATION_CATALOGS,
+    MIGRATION_PACKAGES,
+    MIGRATION_UPGRADES,
     MIRROR_SET,
     PACKAGE,
     PACKAGE_NAMES,

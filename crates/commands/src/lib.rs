@@ -21,6 +21,7 @@ pub mod graph;
 mod jsonpath;
 pub mod list;
 pub mod manual;
+pub mod migration;
 pub mod mirror;
 pub mod output;
 pub mod resolve;

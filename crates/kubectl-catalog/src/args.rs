@@ -15,9 +15,9 @@ use clap::{
 use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
-    CatalogAlias, DiffArgs, GraphArgs, ListArgs, MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs,
-    OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs, SupportArgs,
-    UpgradePlanArgs, WantedArg, parse_catalog_alias, parse_count, parse_wanted,
+    CatalogAlias, DiffArgs, GraphArgs, ListArgs, MigrationArgs, MirrorNeedArgs, MirrorRulesArgs,
+    MirrorTargetArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs,
+    SupportArgs, UpgradePlanArgs, WantedArg, parse_catalog_alias, parse_count, parse_wanted,
 };
 use commands::output::with_command_formats;
 use jiff::SignedDuration;
@@ -277,6 +277,12 @@ pub(crate) enum PluginCommand {
     /// the version of the platform. The exit status is 0 if everything stays or follows by itself, 1 if
     /// something must be switched or is blocked, and 2 if something is unknown or cannot be read.
     UpgradePlan(ClusterUpgradeArgs),
+    /// Show which operators of OLM v0 in a cluster can be moved to OLM v1, and print the manifests
+    ///
+    /// Nothing is changed. The checks are those of upstream's migration tool, under its letters. The
+    /// exit status is 0 if all operators can be moved as they are, 1 if one cannot or only with an
+    /// acknowledgement, and 2 if something could not be read.
+    Migration(MigrationArgs),
     /// Print a manifest that installs a package, or adds its catalog to a cluster
     Manifest {
         /// Name of the package, as NAME or CATALOG/NAME
@@ -624,6 +630,8 @@ mod tests {
             "x completions bash",
             "x providers Kind",
             "x upgrade-plan --to 4.18 --catalogs 4.17=a,b --catalogs v4.18=c -f objects.json",
+            "x migration --subscription a --subscription n/b -f objects.json",
+            "x migration --manifests --name other -o json",
             "x upgrade-plan --to v1.31 --from 1.29.4+k3s1 --installed etcd@0.9.2:stable",
         ] {
             assert!(is_read(line), "{line}");
@@ -643,6 +651,8 @@ mod tests {
             "x query {a} --var n",
             "x manifest p --olm-v1-release 2.0",
             "x get packages --olm-v1=maybe",
+            "x migration --name other",
+            "x migration a",
             "x upgrade-plan",
             "x upgrade-plan --to latest",
             "x upgrade-plan --to 4.18 --catalogs 4.17",

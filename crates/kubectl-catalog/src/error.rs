@@ -101,6 +101,19 @@ pub(crate) fn api_server_error(error: ClientError) -> CommandError {
     server_error(error).hint_if(hint.map(str::to_owned))
 }
 
+/// Returns the error for what the cluster, and not the server, has answered: another route to the
+/// server would not help. The page has the rights that the command needs.
+pub(crate) fn cluster_error(error: ClientError, page: &str) -> CommandError {
+    let is_forbidden = matches!(error, ClientError::NotAllowed { status: 403, .. });
+    let mut failure = api_server_error(error);
+    failure.is_route = false;
+    if is_forbidden {
+        failure.status = ExitStatus::Usage;
+        failure.hint = Some(format!("{page} lists the rights that this command needs"));
+    }
+    failure
+}
+
 /// Returns `true` if the certificate of the server is not trusted. The libraries have a type each
 /// for this error, but the same words.
 fn is_certificate_error(error: &ClientError) -> bool {

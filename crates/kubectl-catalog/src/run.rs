@@ -4,6 +4,7 @@ mod compare;
 mod described;
 mod lists;
 mod manifest;
+mod migration;
 mod mirror;
 mod open;
 mod outdated;
@@ -127,6 +128,9 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
         }
         PluginCommand::UpgradePlan(plan_args) => {
             return upgrade_plan::upgrade_plan(session, &args.common, plan_args).await;
+        }
+        PluginCommand::Migration(migration_args) => {
+            return migration::migration(session, &args.common, migration_args).await;
         }
         PluginCommand::Mirror(mirror_args) => {
             return mirror::mirror(session, &args.common, mirror_args).await;

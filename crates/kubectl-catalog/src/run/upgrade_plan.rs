@@ -12,7 +12,10 @@ use self::catalogs::planned_steps;
 pub(crate) use self::steps::ReleaseVersion;
 use crate::args::{ClusterUpgradeArgs, CommonArgs};
 use crate::context::{ServerSession, cluster_options, served_catalogs};
-use crate::error::api_server_error;
+use crate::error::cluster_error;
+
+/// Page with the rights that the command needs.
+const PAGE: &str = "docs/how-to/upgrade-the-platform.md";
 
 /// Prints a plan for the way from the version of the cluster to the one of the arguments.
 pub(super) async fn upgrade_plan(
@@ -43,7 +46,7 @@ pub(super) async fn upgrade_plan(
             .await?
             .installed_objects()
             .await;
-        let found = found.map_err(cluster_error)?;
+        let found = found.map_err(|error| cluster_error(error, PAGE))?;
         is_complete = found.forbidden.is_empty();
         for forbidden in &found.forbidden {
             hint(&format!(
@@ -75,7 +78,7 @@ async fn reader<'c>(
         Some(made) => made,
         None => ClusterReader::new(&cluster_options(common))
             .await
-            .map_err(cluster_error)?,
+            .map_err(|error| cluster_error(error, PAGE))?,
     };
     Ok(cluster.insert(made))
 }
@@ -83,7 +86,7 @@ async fn reader<'c>(
 /// Returns the version that the cluster has.
 async fn present_version(cluster: &ClusterReader) -> Result<ReleaseVersion, CommandError> {
     let platform = cluster.platform().await.map_err(|error| {
-        let failure = cluster_error(error);
+        let failure = cluster_error(error, PAGE);
         if failure.status == ExitStatus::Usage {
             failure.hint("--from VERSION names the present version")
         } else {
@@ -106,23 +109,4 @@ fn refused(message: &str) -> CommandError {
         ExitStatus::Usage,
         format!("cannot plan the upgrade: {message}"),
     )
-}
-
-/// Returns the error for what the cluster, and not the server, has answered: another route to the
-/// server would not help.
-fn cluster_error(error: catalogql_client::ClientError) -> CommandError {
-    let is_forbidden = matches!(
-        error,
-        catalogql_client::ClientError::NotAllowed { status: 403, .. }
-    );
-    let mut failure = api_server_error(error);
-    failure.is_route = false;
-    if is_forbidden {
-        failure.status = ExitStatus::Usage;
-        failure.hint = Some(
-            "docs/how-to/upgrade-the-platform.md lists the rights that this command needs"
-                .to_owned(),
-        );
-    }
-    failure
 }

@@ -6,6 +6,7 @@ use catalogql_client as client;
 
 use serving::CatalogMetadata;
 
+use crate::migration::{COMMUNITY_IMAGE, community_cluster};
 use crate::support::{EXAMPLE, Server, copy, example};
 
 /// Set to write the documentation anew.
@@ -24,16 +25,17 @@ const PROMPT: &str = "$ kubectl catalog ";
 const STATUS: &str = "$ echo $?";
 
 /// The pages with the number of commands in each.
-const PAGES: [(&str, usize); 5] = [
+const PAGES: [(&str, usize); 6] = [
     ("kubectl-catalog", 3),
+    ("move-to-olm-v1", 2),
     ("find-an-operator", 6),
     ("plan-an-upgrade", 6),
     ("mirror-images", 2),
     ("gate-a-pull-request", 3),
 ];
 
-/// The page with the commands run, and their number.
-fn with_commands_run(server: &Server, text: &str) -> (String, usize) {
+/// The page with the commands run, each with further arguments, and their number.
+fn with_commands_run(server: &Server, text: &str, further: &[&str]) -> (String, usize) {
     let mut written = String::new();
     let mut in_block = false;
     let mut is_ours = false;
@@ -61,7 +63,8 @@ fn with_commands_run(server: &Server, text: &str) -> (String, usize) {
                 );
                 commands += 1;
                 let words: Vec<_> = words(command);
-                let output = server.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+                let words = words.iter().map(String::as_str);
+                let output = server.run(&words.chain(further.iter().copied()).collect::<Vec<_>>());
                 status = output.status;
                 output.stdout + &output.stderr
             }
@@ -109,20 +112,39 @@ fn serve_pull_request(server: &Server) {
     server.serve("after", &folder, CatalogMetadata::default());
 }
 
+/// Serves a part of a real catalog, and returns the flags that name the objects of a cluster that has
+/// some of it installed.
+fn serve_installed(server: &Server) -> Vec<String> {
+    let metadata = CatalogMetadata {
+        image_reference: Some(COMMUNITY_IMAGE.to_owned()),
+        ..CatalogMetadata::default()
+    };
+    server.serve("community", &path("tests/testdata/community"), metadata);
+    server
+        .folders
+        .write("objects.json", community_cluster().to_string());
+    let file = server.folders.path("objects.json");
+    let file = file.to_str().expect("temporary paths are UTF-8");
+    vec!["--file".to_owned(), file.to_owned()]
+}
+
 #[test]
 fn the_commands_of_the_how_to_pages_print_what_they_show() {
     for (page, count) in PAGES {
-        let server = if page == "gate-a-pull-request" {
-            Server::start()
-        } else {
-            example()
+        let server = match page {
+            "gate-a-pull-request" | "move-to-olm-v1" => Server::start(),
+            _ => example(),
         };
-        if page == "gate-a-pull-request" {
-            serve_pull_request(&server);
+        let mut further = Vec::new();
+        match page {
+            "gate-a-pull-request" => serve_pull_request(&server),
+            "move-to-olm-v1" => further = serve_installed(&server),
+            _ => {}
         }
+        let further: Vec<_> = further.iter().map(String::as_str).collect();
         let path = path(&format!("docs/how-to/{page}.md"));
         let text = std::fs::read_to_string(&path).expect("it is text");
-        let (written, commands) = with_commands_run(&server, &text);
+        let (written, commands) = with_commands_run(&server, &text, &further);
         assert_eq!(commands, count, "commands in {page}");
         if std::env::var_os(UPDATE).is_some() {
             std::fs::write(&path, &written).expect("files can be written");

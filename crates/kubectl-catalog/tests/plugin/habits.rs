@@ -340,6 +340,7 @@ fn an_api_server_that_does_not_answer_is_not_taken_for_the_server() {
     let kubeconfig = kubeconfig.to_str().expect("it is UTF-8");
     for command in [
         "outdated",
+        "migration",
         "mirror --from-cluster",
         "upgrade-plan --to 1.34",
     ] {

@@ -11,6 +11,7 @@ mod go;
 mod habits;
 mod krew;
 mod library;
+mod migration;
 mod mirroring;
 mod other_servers;
 mod solving;

@@ -135,9 +135,9 @@ fn operator(verdict: &str, at: usize) -> Vec<Value> {
     ]
 }
 
-/// Returns the `ClusterRole` of the page without some resources, under another name.
-fn cluster_role(name: &str, left_out: &[&str]) -> Value {
-    let block = PAGE
+/// Returns the `ClusterRole` of a page without some resources, under another name.
+fn cluster_role(page: &str, name: &str, left_out: &[&str]) -> Value {
+    let block = page
         .split("```yaml\n")
         .filter_map(|block| block.split_once("```"))
         .map(|(block, _)| block)
@@ -156,11 +156,12 @@ fn cluster_role(name: &str, left_out: &[&str]) -> Value {
     role
 }
 
-/// A service account with a role, and the kubeconfig of that.
-fn account(plane: &ControlPlane, name: &str, left_out: &[&str]) -> PathBuf {
+/// Creates a service account with the role of a page without some resources, and returns the kubeconfig
+/// of it.
+pub(crate) fn account(plane: &ControlPlane, page: &str, name: &str, left_out: &[&str]) -> PathBuf {
     plane.kubectl(&["create", "serviceaccount", name, "--namespace=default"]);
     plane.apply(&[
-        cluster_role(name, left_out),
+        cluster_role(page, name, left_out),
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
             "metadata": { "name": name },
@@ -172,7 +173,7 @@ fn account(plane: &ControlPlane, name: &str, left_out: &[&str]) -> PathBuf {
 }
 
 /// Number of requests of a service account for each kind, subresources and pages included.
-fn requests_of(plane: &ControlPlane, name: &str) -> BTreeMap<String, usize> {
+pub(crate) fn requests_of(plane: &ControlPlane, name: &str) -> BTreeMap<String, usize> {
     let user = format!("system:serviceaccount:default:{name}");
     let mut counts = BTreeMap::new();
     for event in plane.audit_log() {
@@ -262,7 +263,7 @@ fn sixty_operators_of_a_cluster_get_their_verdicts_with_one_request_a_kind() {
         .flat_map(|verdict| (0..OPERATORS).flat_map(move |at| operator(verdict, at)));
     plane.apply(&objects.collect::<Vec<_>>());
 
-    let planner = account(&plane, "planner", &[]);
+    let planner = account(&plane, PAGE, "planner", &[]);
     let arguments = ["--to", "4.17", "-o", "json"];
     // The API server learns of roles by a watch.
     eventually(|| {
@@ -465,7 +466,7 @@ fn forbidden_kinds_are_named(plane: &ControlPlane, server: &Server) {
              resource \"{resource}\" in API group \"{group}\" at the cluster scope\n"
         )
     };
-    let kubeconfig = account(plane, "half", &["subscriptions"]);
+    let kubeconfig = account(plane, PAGE, "half", &["subscriptions"]);
     let message = forbidden("half", "subscriptions", "operators.coreos.com", "list");
     let expected = format!("cannot list Subscriptions, which are left out: {message}");
     let output = eventually(|| {
@@ -476,7 +477,7 @@ fn forbidden_kinds_are_named(plane: &ControlPlane, server: &Server) {
     let extensions = BTreeMap::from([("STAYS".to_owned(), OPERATORS / 4)]);
     assert_eq!(verdicts(&output), extensions);
 
-    let kubeconfig = account(plane, "versionless", &["clusterversions"]);
+    let kubeconfig = account(plane, PAGE, "versionless", &["clusterversions"]);
     let refused = eventually(|| {
         let output = plan(server, &kubeconfig, &arguments);
         output
@@ -506,6 +507,7 @@ fn forbidden_kinds_are_named(plane: &ControlPlane, server: &Server) {
 
     let kubeconfig = account(
         plane,
+        PAGE,
         "nothing",
         &["subscriptions", "clusterextensions", "clusterversions"],
     );
