@@ -60,9 +60,17 @@ def measure(side, context, name):
     later, peak = stage.spent(side.server)
     print(
         f'{side.cluster.name} {name}: {length} bytes after {seconds:.1f} s; CPU time {at_first - before:.1f} s, '
-        f'{later - before:.1f} s after {LATER} s more; memory {peak} MiB at most so far'
+        f'{later - before:.1f} s after {LATER} s more; memory {peak} MiB at most so far with mapped files, now '
+        f'{anonymous(side.server)} MiB without'
     )
     return length
+
+
+def anonymous(process):
+    """MiB of memory that is not a mapped file, which the kernel can take back at any time."""
+    status = Path(f'/proc/{process.pid}/status').read_text()
+    line = next(line for line in status.splitlines() if line.startswith('RssAnon'))
+    return int(line.split()[1]) // 1024
 
 
 def go(program, cluster_program):
