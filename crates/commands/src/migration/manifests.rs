@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::catalog_moves::{CatalogMove, CatalogOutcome};
 use super::judgement::{MigrationStatus, OperatorJudgement};
 use super::objects::MigrationKind;
+use super::operator::supported_modes;
 use crate::output::yaml;
 
 /// Label of a `ClusterCatalog` with its name, which OLM sets.
@@ -75,7 +76,7 @@ pub(super) fn list(manifests: &[CommentedManifest]) -> Value {
     json!({ "apiVersion": "v1", "kind": "List", "items": objects.collect::<Vec<_>>() })
 }
 
-/// Returns the `ClusterCatalog` of a CatalogSource.
+/// Returns the `ClusterCatalog` of a `CatalogSource`.
 pub(super) fn catalog_manifest(moved: &CatalogMove) -> CommentedManifest {
     let mut before = vec![format!(
         "CatalogSource {}: {}{}",
@@ -139,6 +140,7 @@ pub(super) fn commands(judgement: &OperatorJudgement<'_>, name: Option<&str>) ->
     let hard: Vec<_> = judgement
         .hard_failures()
         .map(|finding| finding.code)
+        .filter(|code| *code != "NAME" || name.is_none())
         .collect();
     let mut target = format!("{} -n {}", operator.name(), operator.namespace());
     let mut lines = Vec::new();
@@ -296,29 +298,29 @@ fn watched_namespace(judgement: &OperatorJudgement<'_>) -> Option<String> {
     } else {
         "SingleNamespace"
     };
-    let modes = operator.supported_modes(operator.csv()?);
+    let modes = supported_modes(operator.csv()?);
     (!watched.is_empty() && modes.iter().any(|own| own == mode)).then(|| watched.clone())
 }
 
-/// Returns the `ClusterCatalog` that is to be made from the CatalogSource of an operator, or that has
+/// Returns the `ClusterCatalog` that is to be made from the `CatalogSource` of an operator, or that has
 /// its image and serves nothing yet.
 fn planned_catalog(judgement: &OperatorJudgement<'_>, moves: &[CatalogMove]) -> Option<String> {
     let operator = &judgement.operator;
     // Another catalog that lacks the version is no reason to wait for this one.
     let place = operator.source().join("/");
-    let moved = moves.iter().find(|moved| moved.place() == place)?;
+    let planned = moves.iter().find(|planned| planned.place() == place)?;
     let is_made = matches!(
-        moved.outcome,
+        planned.outcome,
         CatalogOutcome::Create | CatalogOutcome::Shared
     );
     let is_read = operator
         .objects()
         .read(MigrationKind::ClusterCatalog)
         .is_ok();
-    (is_made && is_read).then(|| moved.cluster_catalog.clone())
+    (is_made && is_read).then(|| planned.cluster_catalog.clone())
 }
 
-/// Returns whether an operator follows a CatalogSource.
+/// Returns whether an operator follows a `CatalogSource`.
 pub(super) fn follows(judgement: &OperatorJudgement<'_>, moved: &CatalogMove) -> bool {
     let subscription = judgement.operator.subscription();
     text(subscription, "/spec/sourceNamespace") == moved.namespace

@@ -112,7 +112,7 @@ impl MadeOperator {
         own.chain(self.others).collect()
     }
 
-    /// Adds an InstallPlan that has unpacked the bundle from a CatalogSource.
+    /// Adds an `InstallPlan` that has unpacked the bundle from a `CatalogSource`.
     fn plan(&mut self, source: &str) {
         let name = self.name();
         let csv = format!("{name}.v1.0.0");
@@ -461,18 +461,20 @@ fn statuses(output: &Output) -> BTreeMap<String, String> {
     });
     let operators = report["operators"].as_array().expect("it is a list");
     let status = |operator: &Value| {
-        let mut status = operator["status"].as_str().unwrap_or_default().to_owned();
-        for check in operator["checks"].as_array().expect("it is a list") {
-            let code = check["code"].as_str().expect("it has a code");
-            let mark = match (&check["result"], &check["acknowledgement"]) {
-                (result, _) if result == "PASSED" => continue,
-                (result, _) if result == "UNKNOWN" => "?",
+        let status = operator["status"].as_str().unwrap_or_default();
+        let checks = operator["checks"].as_array().expect("it is a list");
+        let open = checks.iter().filter_map(|check| {
+            let mark = match (check["result"].as_str(), &check["acknowledgement"]) {
+                (Some("PASSED"), _) => return None,
+                (Some("UNKNOWN"), _) => "?",
                 (_, Value::Null) => "!",
                 (_, _) => "+",
             };
-            status += &format!(" {code}{mark}");
-        }
-        status
+            let code = check["code"].as_str().expect("it has a code");
+            Some(format!("{code}{mark}"))
+        });
+        let words: Vec<_> = [status.to_owned()].into_iter().chain(open).collect();
+        words.join(" ")
     };
     let operators = operators.iter().map(|operator| {
         let name = operator["name"].as_str().expect("it has a name");
@@ -835,7 +837,7 @@ fn what_happens_after_the_move_is_what_resolve_says() {
         ..CatalogMetadata::default()
     };
     server.serve("community", &folder, metadata);
-    let fixture = "package stuck default=stable\nchannel stable: v1.0.0, v2.0.0";
+    let fixture = "package stuck default=stable\nchannel stable: v1.0.0 , v2.0.0";
     server.serve_fixture("made", fixture, 0);
     let listed = server.run(&["get", "bundles", "-o", "json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).expect("it prints JSON");

@@ -83,6 +83,10 @@ fn an_extension_has_the_fields_of_the_subscription() {
     assert_eq!(named.manifest(None).object, None);
     let manifest = named.manifest(Some("other"));
     assert_eq!(
+        manifest.after[1],
+        "migrate-operators-v0-to-v1 convert sub -n ns --ce-name other --dry-run"
+    );
+    assert_eq!(
         manifest.object.expect("it is made")["metadata"]["name"],
         "other"
     );
