@@ -15,6 +15,9 @@ use crate::output::yaml;
 /// Label of a `ClusterCatalog` with its name, which OLM sets.
 const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
 
+/// Length of names in a `ClusterExtension`, which its definition has.
+const MAX_NAME_BYTES: usize = 253;
+
 /// Program of upstream that moves operators.
 const OPERATORS_TOOL: &str = "migrate-operators-v0-to-v1";
 
@@ -214,7 +217,9 @@ fn extension(
         ));
     }
     let mut source = json!({ "packageName": operator.package() });
+    check_name("package", operator.package())?;
     if !judgement.channel.is_empty() {
+        check_name("channel", &judgement.channel)?;
         source["channels"] = json!([judgement.channel]);
         if operator.channel().is_empty() {
             notes.push(format!(
@@ -248,6 +253,24 @@ fn extension(
         "spec": spec,
     });
     Ok((object, notes))
+}
+
+/// Checks that a `ClusterExtension` may have a name in its spec; catalogs and Subscriptions may have
+/// others.
+fn check_name(kind: &str, name: &str) -> Result<(), NoExtension> {
+    let is_plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        let ends = [bytes.first(), bytes.last()];
+        ends.iter().all(|end| end.is_some_and(|end| is_plain(*end)))
+            && bytes.iter().all(|byte| is_plain(*byte) || *byte == b'-')
+    };
+    if name.len() <= MAX_NAME_BYTES && name.split('.').all(is_label) {
+        return Ok(());
+    }
+    Err(NoExtension(format!(
+        "a ClusterExtension cannot name the {kind} `{name}`: only lower-case letters, digits, `-` and `.` are possible"
+    )))
 }
 
 /// Returns the configuration of the bundle, with notes on the feature gates that it needs.

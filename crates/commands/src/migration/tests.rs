@@ -272,6 +272,10 @@ impl World {
         })
     }
 
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method is of one lifetime, and the function is called with any"
+    )]
     fn json(&self) -> Value {
         self.judged(|report| report.json())
     }

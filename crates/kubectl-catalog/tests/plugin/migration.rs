@@ -9,7 +9,7 @@ use serving::CatalogMetadata;
 use testing::{ControlPlane, eventually};
 
 use crate::support::{Output, Server, custom_resource};
-use crate::upgrade_plan::{account, requests_of};
+use crate::upgrade_plan::{MadeCluster, account, requests_of};
 
 /// Page with the command and the rights that it needs.
 const PAGE: &str = include_str!("../../../../docs/how-to/move-to-olm-v1.md");
@@ -754,6 +754,27 @@ fn five_hundred_operators_are_judged_with_at_most_three_requests_a_kind() {
     // Catalogs once; packages and bundles for each 100 packages; upgrades for each 200 operators.
     let requests = server.statuses().len() - asked;
     assert!(requests <= 1 + 5 * 2 + 3, "{requests}");
+}
+
+#[test]
+fn a_kind_with_more_objects_than_are_read_is_said_and_unknown() {
+    let server = crate::support::example();
+    let judged = |extensions: usize| {
+        let (cluster, _runtime, kubeconfig) = MadeCluster::start(extensions, &server.folders);
+        let output = run(&server, &kubeconfig, &["-o", "json"]);
+        let requests = cluster.requests.lock().expect("no test panics with it");
+        let mut of_extensions = requests.clone();
+        of_extensions.retain(|request| request.contains("clusterextensions"));
+        let said = output.stderr.lines();
+        let said = said.filter(|line| line.contains("ClusterExtension"));
+        let said = said.map(str::to_owned).collect::<Vec<_>>();
+        (output.status, said, of_extensions.len())
+    };
+    // Other kinds are not there.
+    assert_eq!(judged(1_500), (Some(2), Vec::new(), 3));
+    let too_many = "cannot read ClusterExtensions, without which checks are unknown: cannot read what is installed: the \
+                    cluster has more than 1500 ClusterExtension objects";
+    assert_eq!(judged(1_501), (Some(2), vec![too_many.to_owned()], 3));
 }
 
 /// Image of the catalog of the page.

@@ -257,3 +257,26 @@ fn no_text_of_others_leaves_its_comment() {
     let objects: Vec<_> = objects.collect();
     assert!(!objects.join("\n").contains("Pod"), "{text}");
 }
+
+#[test]
+fn a_channel_that_an_extension_cannot_name_is_said() {
+    let with = |channel: &str| {
+        let channel = channel.to_owned();
+        let mut world = World::healthy().subscription("/spec/channel", json!(channel));
+        world.answers.packages[0]["channels"] = json!([{ "name": channel }]);
+        world.answers.bundles[0]["channelNames"] = json!([channel]);
+        world.manifest(None)
+    };
+    let most = "a".repeat(253);
+    for channel in ["stable", "4.x", "stable-v1.2", "1", most.as_str()] {
+        assert!(with(channel).object.is_some(), "{channel}");
+    }
+    let longer = "a".repeat(254);
+    for channel in ["Stable", "a_b", "-a", "a-", "a..b", "a b", longer.as_str()] {
+        let manifest = with(channel);
+        assert_eq!(manifest.object, None, "{channel}");
+        let expected =
+            format!("no manifest: a ClusterExtension cannot name the channel `{channel}`:");
+        assert!(manifest.before[1].starts_with(&expected), "{manifest:?}");
+    }
+}
