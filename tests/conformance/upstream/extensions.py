@@ -4,7 +4,8 @@ with an operator-controller of its own, and one of the two servers. Bundles, con
 
 usage: extensions.py CATALOGQL CLUSTER
 
-CATALOGQL is the program, with kubectl-catalog beside it, CLUSTER the example `cluster` of the crate `testing`. README.md says how the programs of upstream are built.
+CATALOGQL is the program, with kubectl-catalog beside it, CLUSTER the example `cluster` of the crate `testing`. README.md says how
+the programs of upstream are built.
 """
 
 import hashlib
