@@ -103,6 +103,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/systemd.sh $(BUILT)/debug/catalogql
 	tests/conformance/mirror/mirror.py $(BUILT)/debug/catalogql
 	tests/conformance/mirror/mirror.py $(BUILT)/debug/catalogql measure
+	cargo build --locked --package kubectl-catalog
 	cargo build --locked --package testing --example cluster
 	tests/conformance/publish/publish.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/oauth2-proxy/oauth2_proxy.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster

@@ -29,6 +29,10 @@ use crate::args::MigrationArgs;
 use crate::output::{OutputFormat, hint, is_structured, print, print_object, print_value};
 use crate::{CommandError, CommandSession, ExitStatus, GraphqlTransport};
 
+/// Number of names that a sentence has at most; the others are counted. Each operator of a cluster may
+/// have to do with all others.
+pub const MAX_NAMED_OBJECTS: usize = 10;
+
 /// Prints which operators can be moved, or the manifests of the move.
 ///
 /// The status is a success if all can be moved as they are, negative if one cannot or only with an
@@ -170,6 +174,18 @@ fn print_manifests<T>(
         OutputFormat::Json => print_value(&manifests::list(&manifests), &session.output),
         OutputFormat::Table | OutputFormat::Yaml => print(&manifests::stream(&manifests)),
         _ => Err(refused("--manifests prints yaml or json")),
+    }
+}
+
+/// Returns names for a sentence, the last of many as a number.
+fn listed<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> String {
+    let mut names = names.into_iter();
+    let first = names.by_ref().take(MAX_NAMED_OBJECTS);
+    let first: Vec<_> = first.map(|name| name.as_ref().to_owned()).collect();
+    let list = first.join(", ");
+    match names.count() {
+        0 => list,
+        others => format!("{list} and {others} more"),
     }
 }
 

@@ -4,11 +4,13 @@ with an operator-controller of its own, and one of the two servers. Bundles, con
 
 usage: extensions.py CATALOGQL CLUSTER
 
-CATALOGQL is the program, CLUSTER the example `cluster` of the crate `testing`. README.md says how the programs of upstream are built.
+CATALOGQL is the program, with kubectl-catalog beside it, CLUSTER the example `cluster` of the crate `testing`. README.md says how
+the programs of upstream are built.
 """
 
 import hashlib
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -89,7 +91,7 @@ def three_versions(registry, name):
 
 def catalogs(registry):
     """The blobs of each catalog, by its name. `next` is what the tag of `main` moves to."""
-    packages = {name: three_versions(registry, name) for name in ['plain', 'range', 'channel', 'pinned', 'selected', 'late']}
+    packages = {name: three_versions(registry, name) for name in ['plain', 'range', 'channel', 'pinned', 'selected', 'late', 'moved']}
     deprecated = three_versions(registry, 'deprecated')
     entries = [
         {'reference': {'schema': PACKAGE}, 'message': 'the package ends'},
@@ -326,6 +328,59 @@ def certificate_names():
     return spec['dnsNames']
 
 
+def subscribed(package, version, *properties):
+    """The objects of OLM v0 of a package that is installed in a version, with manual approval."""
+    name = f'{package}.v{version}'
+    annotation = {'operatorframework.io/properties': json.dumps(properties)}
+    metadata = {'namespace': 'operators', 'name': package}
+    spec = {
+        'name': package, 'channel': 'stable', 'source': 'main', 'sourceNamespace': 'olm', 'installPlanApproval': 'Manual',
+    }
+    return [
+        {
+            'kind': 'Subscription', 'metadata': metadata, 'spec': spec,
+            'status': {'installedCSV': name, 'state': 'AtLatestKnown'},
+        },
+        {
+            'kind': 'ClusterServiceVersion', 'metadata': metadata | {'name': name, 'annotations': annotation},
+            'spec': {'version': version, 'installModes': [{'type': 'AllNamespaces', 'supported': True}]},
+            'status': {'phase': 'Succeeded', 'reason': 'InstallSucceeded'},
+        },
+        {'kind': 'OperatorCondition', 'metadata': metadata | {'name': name}},
+    ]
+
+
+def moves(on, program, side):
+    """The ClusterExtensions that `kubectl catalog migration` prints for one operator that can be moved and one that cannot, and
+    the checks that these fail."""
+    needs = {'type': 'olm.package.required', 'value': {'packageName': 'plain', 'versionRange': '>=1.0.0'}}
+    image = f'{REGISTRY}/catalogs/main:latest'
+    items = [
+        *subscribed('moved', '1.1.0'), *subscribed('needing', '1.0.0', needs), *side.cluster.items('clustercatalogs'),
+        {'kind': 'OperatorGroup', 'metadata': {'namespace': 'operators', 'name': 'all'}},
+        {
+            'kind': 'CatalogSource', 'metadata': {'namespace': 'olm', 'name': 'main'},
+            'spec': {'sourceType': 'grpc', 'image': image},
+        },
+    ]
+    file = on.folder / 'objects.json'
+    file.write_text(json.dumps({'kind': 'List', 'items': items}))
+    command = [
+        program.parent / 'kubectl-catalog', 'migration', '--server', f'https://{OURS}', '--certificate-authority',
+        on.folder / 'cas/ca.crt', '--file', file, '-o', 'json',
+    ]
+    printed = [subprocess.run([*command, *flags], capture_output=True, text=True) for flags in [[], ['--manifests']]]
+    for each in printed:
+        if each.returncode != 1 or each.stderr:
+            sys.exit(f'error: cannot judge the move: status {each.returncode}: {each.stderr}')
+    report, manifests = (json.loads(each.stdout) for each in printed)
+    failed = {
+        operator['name']: [check['code'] for check in operator['checks'] if check['result'] != 'PASSED']
+        for operator in report['operators']
+    }
+    return [item for item in manifests['items'] if item['kind'] == 'ClusterExtension'], failed
+
+
 def requests(on):
     """What operator-controller asked catalogql for: handler and status, with how often."""
     lines = [json.loads(line) for line in on.log('catalogql').splitlines() if line.startswith('{')]
@@ -369,6 +424,18 @@ def go(program, cluster_program):
             side.apply(*EXTENSIONS)
         agree(table, 'installed', sides, INSTALLED)
         table.row('the images of the Deployments', *(side.deployments() for side in sides))
+
+        # What is called movable is installed, and what is not was refused above for the same reason.
+        extensions, failed = moves(on, program, sides[0])
+        names = [each['metadata']['name'] for each in extensions]
+        if names != ['moved'] or failed != {'moved': [], 'needing': ['C2']}:
+            sys.exit(f'error: the moves are not as expected: {names}, {failed}')
+        for each in extensions:
+            # This release still wants one; later ones ignore it.
+            each['spec']['serviceAccount'] = {'name': 'installer'}
+        for side in sides:
+            side.apply(*extensions)
+        agree(table, 'moved from OLM v0', sides, {'moved': 'moved.v1.1.0'})
 
         # No edge leads from 1.0.0 to 2.0.0.
         for side in sides:

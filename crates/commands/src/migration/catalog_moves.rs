@@ -1,4 +1,4 @@
-//! `ClusterCatalogs` for the CatalogSources of a cluster, by the rules of upstream's tool.
+//! `ClusterCatalogs` for the `CatalogSources` of a cluster, by the rules of upstream's tool.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::objects::{MigrationKind, MigrationObjects};
 
-/// Annotation of a `ClusterCatalog` with NAMESPACE/NAME of its CatalogSource.
+/// Annotation of a `ClusterCatalog` with NAMESPACE/NAME of its `CatalogSource`.
 const MIGRATED_FROM: &str = "olm.operatorframework.io/migrated-from-catalogsource";
 
-/// Fields of a CatalogSource without a like in OLM v1.
+/// Fields of a `CatalogSource` without a like in OLM v1.
 const DROPPED: [&str; 6] = [
     "secrets",
     "grpcPodConfig",
@@ -21,14 +21,14 @@ const DROPPED: [&str; 6] = [
     "description",
 ];
 
-/// What becomes of a CatalogSource.
+/// What becomes of a `CatalogSource`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CatalogOutcome {
     /// A `ClusterCatalog` is to be made.
     Create,
     /// A `ClusterCatalog` has its image.
     Exists,
-    /// Another CatalogSource of the image has it made.
+    /// Another `CatalogSource` of the image has it made.
     Shared,
     /// OLM v1 has nothing like it.
     NotMigratable,
@@ -38,7 +38,7 @@ pub(super) enum CatalogOutcome {
     Unknown,
 }
 
-/// A CatalogSource with its `ClusterCatalog`.
+/// A `CatalogSource` with its `ClusterCatalog`.
 #[derive(Clone, Debug)]
 pub(super) struct CatalogMove {
     pub(super) namespace: String,
@@ -93,7 +93,7 @@ impl KnownCatalogs {
     }
 }
 
-/// Returns what becomes of all CatalogSources, by namespace and name.
+/// Returns what becomes of all `CatalogSources`, by namespace and name.
 pub(super) fn catalog_moves(objects: &MigrationObjects) -> Vec<CatalogMove> {
     let mut known = KnownCatalogs::default();
     for catalog in objects.known(MigrationKind::ClusterCatalog) {
@@ -136,7 +136,7 @@ pub(super) fn catalog_moves(objects: &MigrationObjects) -> Vec<CatalogMove> {
         .collect()
 }
 
-/// Returns the image of a CatalogSource that OLM v1 could serve.
+/// Returns the image of a `CatalogSource` that OLM v1 could serve.
 fn image_of(source: &Value) -> Option<String> {
     let image = text(source, "/spec/image");
     (source["spec"]["sourceType"] == "grpc" && !image.is_empty()).then_some(image)
@@ -164,7 +164,7 @@ impl CatalogMove {
         }
     }
 
-    /// Returns NAMESPACE/NAME of the CatalogSource.
+    /// Returns NAMESPACE/NAME of the `CatalogSource`.
     pub(super) fn place(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
@@ -192,7 +192,7 @@ impl CatalogMove {
         match self.manifest_of(source) {
             Ok(manifest) => {
                 self.outcome = CatalogOutcome::Create;
-                self.reason = "no ClusterCatalog has its image".to_owned();
+                "no ClusterCatalog has its image".clone_into(&mut self.reason);
                 self.manifest = Some(manifest);
                 known.add(&self.cluster_catalog, &self.image);
                 made.push(self.cluster_catalog.clone());
@@ -263,7 +263,7 @@ impl CatalogMove {
             return None;
         }
         let interval: Option<SignedDuration> = written.parse().ok();
-        let Some(interval) = interval.filter(|interval| interval.is_positive()) else {
+        let Some(interval) = interval.filter(SignedDuration::is_positive) else {
             self.notes.push(format!(
                 "left out: the poll interval `{written}`, which is none"
             ));

@@ -4,8 +4,9 @@
 use printing::text;
 use serde_json::{Value, json};
 
+use super::listed;
 use super::objects::MigrationKind;
-use super::operator::{CsvProperties, InstalledOperator};
+use super::operator::{CsvProperties, InstalledOperator, supported_modes};
 
 /// Repository of upstream's tool.
 pub(super) const UPSTREAM: &str = "operator-framework/library-olm";
@@ -332,7 +333,7 @@ fn unique(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
     vec![CheckFault::Hard(format!(
         "other Subscriptions have the package `{}`: {}",
         operator.package(),
-        others.join(", ")
+        listed(others)
     ))]
 }
 
@@ -352,13 +353,15 @@ fn watch_scope(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
             return vec![CheckFault::Hard(format!(
                 "namespace `{}` has several OperatorGroups, with which OLM v0 installs nothing: {}",
                 operator.namespace(),
-                names.join(", ")
+                listed(names)
             ))];
         }
     };
     let name = text(group, "/metadata/name");
     let mut faults = Vec::new();
-    let targets = text(group, "/spec/targetNamespaces");
+    let targets = group["spec"]["targetNamespaces"].as_array();
+    let targets = targets.into_iter().flatten().filter_map(Value::as_str);
+    let targets = listed(targets);
     if !targets.is_empty() {
         faults.push(CheckFault::Soft(format!(
             "the OperatorGroup `{name}` targets namespaces: {targets}"
@@ -391,14 +394,14 @@ fn all_namespaces(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
     let Some(csv) = operator.csv() else {
         return Vec::new();
     };
-    let modes = operator.supported_modes(csv);
+    let modes = supported_modes(csv);
     if modes.iter().any(|mode| mode == "AllNamespaces") {
         return Vec::new();
     }
     let supported = if modes.is_empty() {
         "no install mode".to_owned()
     } else {
-        modes.join(", ")
+        listed(modes)
     };
     vec![CheckFault::Hard(format!(
         "the ClusterServiceVersion supports {supported} and not AllNamespaces"
@@ -472,7 +475,7 @@ fn operator_condition(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
     }
     vec![CheckFault::Soft(format!(
         "the OperatorCondition has conditions, to which OLM v1 does not listen: {}",
-        types.join(", ")
+        listed(types)
     ))]
 }
 
@@ -534,7 +537,7 @@ fn catalog(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
     vec![CheckFault::Unknown(format!(
         "{}, and catalogql does not serve these ClusterCatalogs: {}",
         search.failure,
-        search.unserved.join(", ")
+        listed(&search.unserved)
     ))]
 }
 

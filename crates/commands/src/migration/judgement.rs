@@ -6,6 +6,7 @@ use printing::text;
 use serde_json::Value;
 
 use super::checks::{CONFLICT, CheckFinding, CheckResult, check};
+use super::listed;
 use super::objects::{MigrationKind, MigrationObjects};
 use super::offers::{
     BetterVersion, CatalogOffers, MigrationTarget, NextUpgrade, UpgradeQuestion, WantedBundle,
@@ -205,10 +206,9 @@ impl<'a> OperatorJudgement<'a> {
         let mut warnings = Vec::new();
         let dependents = operator.dependents();
         if !dependents.is_empty() {
-            let dependents: Vec<_> = dependents.into_iter().collect();
             warnings.push(format!(
                 "other operators require the package or an API of it: {}",
-                dependents.join(", ")
+                listed(dependents)
             ));
         }
         for group in operator.groups() {
@@ -241,13 +241,13 @@ impl<'a> OperatorJudgement<'a> {
                 warnings.push(format!(
                     "ClusterCatalogs of one priority have it: `{}` is the first, and OLM v1 without a selector would refuse the choice; the others: {}",
                     target.cluster_catalog,
-                    target.tied.join(", ")
+                    listed(&target.tied)
                 ));
             }
             if !search.unserved.is_empty() {
                 warnings.push(format!(
                     "catalogql does not serve these ClusterCatalogs, one of which might have it with a higher priority: {}",
-                    search.unserved.join(", ")
+                    listed(&search.unserved)
                 ));
             }
             if self.has_same_content == Some(false) {
@@ -285,7 +285,7 @@ impl NextUpgrade {
     }
 }
 
-/// Returns the name of the served catalog for the CatalogSource of an operator. The controller serves
+/// Returns the name of the served catalog for the `CatalogSource` of an operator. The controller serves
 /// one as NAMESPACE.NAME.
 fn served_source(operator: &InstalledOperator<'_>, offers: &CatalogOffers) -> Option<String> {
     let [namespace, name] = operator.source();
@@ -319,7 +319,7 @@ pub(super) fn judge<'a>(
         if !others.is_empty() {
             judgement.warnings.push(format!(
                 "other Subscriptions have its name, and a ClusterExtension has no namespace: `--ce-name` of upstream's tool chooses another one than {}",
-                others.join(", ")
+                listed(others)
             ));
         }
     }

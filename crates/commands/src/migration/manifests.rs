@@ -9,10 +9,14 @@ use serde_json::{Value, json};
 use super::catalog_moves::{CatalogMove, CatalogOutcome};
 use super::judgement::{MigrationStatus, OperatorJudgement};
 use super::objects::MigrationKind;
+use super::operator::supported_modes;
 use crate::output::yaml;
 
 /// Label of a `ClusterCatalog` with its name, which OLM sets.
 const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
+
+/// Length of names in a `ClusterExtension`, which its definition has.
+const MAX_NAME_BYTES: usize = 253;
 
 /// Program of upstream that moves operators.
 const OPERATORS_TOOL: &str = "migrate-operators-v0-to-v1";
@@ -75,7 +79,7 @@ pub(super) fn list(manifests: &[CommentedManifest]) -> Value {
     json!({ "apiVersion": "v1", "kind": "List", "items": objects.collect::<Vec<_>>() })
 }
 
-/// Returns the `ClusterCatalog` of a CatalogSource.
+/// Returns the `ClusterCatalog` of a `CatalogSource`.
 pub(super) fn catalog_manifest(moved: &CatalogMove) -> CommentedManifest {
     let mut before = vec![format!(
         "CatalogSource {}: {}{}",
@@ -139,6 +143,7 @@ pub(super) fn commands(judgement: &OperatorJudgement<'_>, name: Option<&str>) ->
     let hard: Vec<_> = judgement
         .hard_failures()
         .map(|finding| finding.code)
+        .filter(|code| *code != "NAME" || name.is_none())
         .collect();
     let mut target = format!("{} -n {}", operator.name(), operator.namespace());
     let mut lines = Vec::new();
@@ -212,7 +217,9 @@ fn extension(
         ));
     }
     let mut source = json!({ "packageName": operator.package() });
+    check_name("package", operator.package())?;
     if !judgement.channel.is_empty() {
+        check_name("channel", &judgement.channel)?;
         source["channels"] = json!([judgement.channel]);
         if operator.channel().is_empty() {
             notes.push(format!(
@@ -246,6 +253,24 @@ fn extension(
         "spec": spec,
     });
     Ok((object, notes))
+}
+
+/// Checks that a `ClusterExtension` may have a name in its spec; catalogs and Subscriptions may have
+/// others.
+fn check_name(kind: &str, name: &str) -> Result<(), NoExtension> {
+    let is_plain = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        let ends = [bytes.first(), bytes.last()];
+        ends.iter().all(|end| end.is_some_and(|end| is_plain(*end)))
+            && bytes.iter().all(|byte| is_plain(*byte) || *byte == b'-')
+    };
+    if name.len() <= MAX_NAME_BYTES && name.split('.').all(is_label) {
+        return Ok(());
+    }
+    Err(NoExtension(format!(
+        "a ClusterExtension cannot name the {kind} `{name}`: only lower-case letters, digits, `-` and `.` are possible"
+    )))
 }
 
 /// Returns the configuration of the bundle, with notes on the feature gates that it needs.
@@ -296,29 +321,29 @@ fn watched_namespace(judgement: &OperatorJudgement<'_>) -> Option<String> {
     } else {
         "SingleNamespace"
     };
-    let modes = operator.supported_modes(operator.csv()?);
+    let modes = supported_modes(operator.csv()?);
     (!watched.is_empty() && modes.iter().any(|own| own == mode)).then(|| watched.clone())
 }
 
-/// Returns the `ClusterCatalog` that is to be made from the CatalogSource of an operator, or that has
+/// Returns the `ClusterCatalog` that is to be made from the `CatalogSource` of an operator, or that has
 /// its image and serves nothing yet.
 fn planned_catalog(judgement: &OperatorJudgement<'_>, moves: &[CatalogMove]) -> Option<String> {
     let operator = &judgement.operator;
     // Another catalog that lacks the version is no reason to wait for this one.
     let place = operator.source().join("/");
-    let moved = moves.iter().find(|moved| moved.place() == place)?;
+    let planned = moves.iter().find(|planned| planned.place() == place)?;
     let is_made = matches!(
-        moved.outcome,
+        planned.outcome,
         CatalogOutcome::Create | CatalogOutcome::Shared
     );
     let is_read = operator
         .objects()
         .read(MigrationKind::ClusterCatalog)
         .is_ok();
-    (is_made && is_read).then(|| moved.cluster_catalog.clone())
+    (is_made && is_read).then(|| planned.cluster_catalog.clone())
 }
 
-/// Returns whether an operator follows a CatalogSource.
+/// Returns whether an operator follows a `CatalogSource`.
 pub(super) fn follows(judgement: &OperatorJudgement<'_>, moved: &CatalogMove) -> bool {
     let subscription = judgement.operator.subscription();
     text(subscription, "/spec/sourceNamespace") == moved.namespace

@@ -2,12 +2,13 @@
 //! for an operator, what OLM v1 would do next, and the version that loses a blocker.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use fbc_grammar::version::Version;
 use printing::text;
 use serde_json::{Value, json};
 
+use super::listed;
 use super::objects::{MigrationKind, MigrationObjects};
 use crate::documents::{
     MIGRATION_BUNDLES, MIGRATION_CATALOGS, MIGRATION_PACKAGES, MIGRATION_UPGRADES,
@@ -284,16 +285,18 @@ impl CatalogOffers {
             search.blockers = bundle.map_or_else(Vec::new, |bundle| bundle.hard.clone());
             return search;
         }
+        let channel = match wanted.channel {
+            "" => String::new(),
+            channel => format!(" with channel `{channel}`"),
+        };
+        let reasons = match &reasons[..] {
+            [] => String::new(),
+            reasons => format!(": {}", listed(reasons)),
+        };
         search.failure = format!(
-            "no ClusterCatalog serves package `{}` in version `{}`",
+            "no ClusterCatalog serves package `{}` in version `{}`{channel}{reasons}",
             wanted.package, wanted.version
         );
-        if !wanted.channel.is_empty() {
-            search.failure += &format!(" with channel `{}`", wanted.channel);
-        }
-        if !reasons.is_empty() {
-            search.failure += &format!(": {}", reasons.join("; "));
-        }
         search
     }
 
@@ -313,8 +316,9 @@ impl CatalogOffers {
             compare(&bundle.version, &question.version) == Ordering::Greater
         };
         let newest = followed.iter().find(is_newer);
+        let successors: HashSet<_> = successors.iter().map(String::as_str).collect();
         let is_possible = |bundle: &&&BundleOffer| {
-            bundle.version == question.version || successors.contains(&bundle.name)
+            bundle.version == question.version || successors.contains(bundle.name.as_str())
         };
         // OLM v1 prefers bundles that are not deprecated, then the highest version.
         let possible = followed.iter().filter(is_possible);
@@ -404,7 +408,7 @@ impl PackageOffer {
                 .channels
                 .iter()
                 .any(|channel| channel == wanted.channel);
-        (!has_channel).then(|| format!("has not this channel, but {}", self.channels.join(", ")))
+        (!has_channel).then(|| format!("has not this channel, but {}", listed(&self.channels)))
     }
 
     /// Returns the versions next to one that is not there, the lower one first.

@@ -222,7 +222,7 @@ impl<'a> InstalledOperator<'a> {
         version.or_else(csv).unwrap_or_default()
     }
 
-    /// Returns the OperatorGroups of its namespace.
+    /// Returns the `OperatorGroups` of its namespace.
     pub(super) fn groups(&self) -> Vec<&'a Value> {
         let Ok(groups) = self.objects().read(MigrationKind::OperatorGroup) else {
             return Vec::new();
@@ -231,14 +231,6 @@ impl<'a> InstalledOperator<'a> {
         let groups = groups.range(first..);
         let own = groups.take_while(|((namespace, _), _)| *namespace == self.namespace);
         own.map(|(_, group)| group).collect()
-    }
-
-    /// Returns the supported install modes.
-    pub(super) fn supported_modes(&self, csv: &Value) -> Vec<String> {
-        let modes = csv["spec"]["installModes"].as_array();
-        let modes = modes.into_iter().flatten();
-        let supported = modes.filter(|mode| mode["supported"] == true);
-        supported.map(|mode| text(mode, "/type")).collect()
     }
 
     /// Returns the name of the `ClusterExtension` that was made from the Subscription.
@@ -271,12 +263,12 @@ impl<'a> InstalledOperator<'a> {
         dependents
     }
 
-    /// Returns namespace and name of the CatalogSource that the Subscription names.
+    /// Returns namespace and name of the `CatalogSource` that the Subscription names.
     pub(super) fn source(&self) -> [String; 2] {
         ["/spec/sourceNamespace", "/spec/source"].map(|pointer| text(self.subscription, pointer))
     }
 
-    /// Returns the CatalogSource from which OLM v0 unpacked the installed bundle, as its InstallPlan
+    /// Returns the `CatalogSource` from which OLM v0 unpacked the installed bundle, as its `InstallPlan`
     /// says.
     ///
     /// # Errors
@@ -332,6 +324,14 @@ pub(super) fn place(object: &Value) -> String {
     let [namespace, name] =
         ["/metadata/namespace", "/metadata/name"].map(|pointer| text(object, pointer));
     format!("{namespace}/{name}")
+}
+
+/// Returns the install modes that an operator supports.
+pub(super) fn supported_modes(csv: &Value) -> Vec<String> {
+    let modes = csv["spec"]["installModes"].as_array();
+    let modes = modes.into_iter().flatten();
+    let supported = modes.filter(|mode| mode["supported"] == true);
+    supported.map(|mode| text(mode, "/type")).collect()
 }
 
 fn api(value: &Value) -> Api {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::catalog_moves::CatalogMove;
 use super::checks::{compared_with, table as table_of_checks};
 use super::judgement::{MigrationStatus, OperatorJudgement};
+use super::listed;
 use super::manifests::commands;
 use super::objects::MigrationObjects;
 
@@ -222,7 +223,7 @@ fn sentences(judgement: &OperatorJudgement<'_>) -> Vec<String> {
         } else if better.channels.is_empty() {
             "in no channel".to_owned()
         } else {
-            format!("in another channel ({})", better.channels.join(", "))
+            format!("in another channel ({})", listed(&better.channels))
         };
         lines.push(format!(
             "upgrade to {} first, {place} of catalog {}: OLM v1 can install that version",

@@ -272,6 +272,10 @@ impl World {
         })
     }
 
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method is of one lifetime, and the function is called with any"
+    )]
     fn json(&self) -> Value {
         self.judged(|report| report.json())
     }
@@ -313,15 +317,18 @@ impl World {
 
 fn status_of(operator: &Value) -> String {
     let checks = operator["checks"].as_array().expect("it is a list");
-    let mut status = text(operator, "/status");
-    for check in checks {
-        let code = text(check, "/code");
-        match (&check["result"], &check["acknowledgement"]) {
-            (result, _) if result == "PASSED" => continue,
-            (result, _) if result == "UNKNOWN" => status += &format!(" {code}?"),
-            (_, Value::Null) => status += &format!(" {code}!"),
-            (_, _) => status += &format!(" {code}+"),
-        }
-    }
-    status
+    let open = checks.iter().filter_map(|check| {
+        let mark = match (check["result"].as_str(), &check["acknowledgement"]) {
+            (Some("PASSED"), _) => return None,
+            (Some("UNKNOWN"), _) => "?",
+            (_, Value::Null) => "!",
+            (_, _) => "+",
+        };
+        Some(format!("{}{mark}", text(check, "/code")))
+    });
+    let words: Vec<_> = [text(operator, "/status")]
+        .into_iter()
+        .chain(open)
+        .collect();
+    words.join(" ")
 }

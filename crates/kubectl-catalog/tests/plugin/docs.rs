@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ::commands::migration::MAX_NAMED_OBJECTS;
 use catalogql_client as client;
 
 use serving::CatalogMetadata;
@@ -173,6 +174,7 @@ fn every_limit_of_clients_is_in_the_reference_with_its_value() {
         ("client service", seconds(client::MAX_SERVICE_AGE)),
         ("cluster page", client::MAX_PAGE_OBJECTS.to_string()),
         ("cluster pages", client::MAX_OBJECT_PAGES.to_string()),
+        ("migration names", MAX_NAMED_OBJECTS.to_string()),
     ] {
         let row = text
             .lines()

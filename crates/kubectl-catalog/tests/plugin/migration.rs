@@ -9,7 +9,7 @@ use serving::CatalogMetadata;
 use testing::{ControlPlane, eventually};
 
 use crate::support::{Output, Server, custom_resource};
-use crate::upgrade_plan::{account, requests_of};
+use crate::upgrade_plan::{MadeCluster, account, requests_of};
 
 /// Page with the command and the rights that it needs.
 const PAGE: &str = include_str!("../../../../docs/how-to/move-to-olm-v1.md");
@@ -112,7 +112,7 @@ impl MadeOperator {
         own.chain(self.others).collect()
     }
 
-    /// Adds an InstallPlan that has unpacked the bundle from a CatalogSource.
+    /// Adds an `InstallPlan` that has unpacked the bundle from a `CatalogSource`.
     fn plan(&mut self, source: &str) {
         let name = self.name();
         let csv = format!("{name}.v1.0.0");
@@ -461,18 +461,20 @@ fn statuses(output: &Output) -> BTreeMap<String, String> {
     });
     let operators = report["operators"].as_array().expect("it is a list");
     let status = |operator: &Value| {
-        let mut status = operator["status"].as_str().unwrap_or_default().to_owned();
-        for check in operator["checks"].as_array().expect("it is a list") {
-            let code = check["code"].as_str().expect("it has a code");
-            let mark = match (&check["result"], &check["acknowledgement"]) {
-                (result, _) if result == "PASSED" => continue,
-                (result, _) if result == "UNKNOWN" => "?",
+        let status = operator["status"].as_str().unwrap_or_default();
+        let checks = operator["checks"].as_array().expect("it is a list");
+        let open = checks.iter().filter_map(|check| {
+            let mark = match (check["result"].as_str(), &check["acknowledgement"]) {
+                (Some("PASSED"), _) => return None,
+                (Some("UNKNOWN"), _) => "?",
                 (_, Value::Null) => "!",
                 (_, _) => "+",
             };
-            status += &format!(" {code}{mark}");
-        }
-        status
+            let code = check["code"].as_str().expect("it has a code");
+            Some(format!("{code}{mark}"))
+        });
+        let words: Vec<_> = [status.to_owned()].into_iter().chain(open).collect();
+        words.join(" ")
     };
     let operators = operators.iter().map(|operator| {
         let name = operator["name"].as_str().expect("it has a name");
@@ -754,6 +756,27 @@ fn five_hundred_operators_are_judged_with_at_most_three_requests_a_kind() {
     assert!(requests <= 1 + 5 * 2 + 3, "{requests}");
 }
 
+#[test]
+fn a_kind_with_more_objects_than_are_read_is_said_and_unknown() {
+    let server = crate::support::example();
+    let judged = |extensions: usize| {
+        let (cluster, _runtime, kubeconfig) = MadeCluster::start(extensions, &server.folders);
+        let output = run(&server, &kubeconfig, &["-o", "json"]);
+        let requests = cluster.requests.lock().expect("no test panics with it");
+        let mut of_extensions = requests.clone();
+        of_extensions.retain(|request| request.contains("clusterextensions"));
+        let said = output.stderr.lines();
+        let said = said.filter(|line| line.contains("ClusterExtension"));
+        let said = said.map(str::to_owned).collect::<Vec<_>>();
+        (output.status, said, of_extensions.len())
+    };
+    // Other kinds are not there.
+    assert_eq!(judged(1_500), (Some(2), Vec::new(), 3));
+    let too_many = "cannot read ClusterExtensions, without which checks are unknown: cannot read what is installed: the \
+                    cluster has more than 1500 ClusterExtension objects";
+    assert_eq!(judged(1_501), (Some(2), vec![too_many.to_owned()], 3));
+}
+
 /// Image of the catalog of the page.
 pub(crate) const COMMUNITY_IMAGE: &str = "quay.io/operatorhubio/catalog:latest";
 
@@ -835,7 +858,7 @@ fn what_happens_after_the_move_is_what_resolve_says() {
         ..CatalogMetadata::default()
     };
     server.serve("community", &folder, metadata);
-    let fixture = "package stuck default=stable\nchannel stable: v1.0.0, v2.0.0";
+    let fixture = "package stuck default=stable\nchannel stable: v1.0.0 , v2.0.0";
     server.serve_fixture("made", fixture, 0);
     let listed = server.run(&["get", "bundles", "-o", "json"]);
     let listed: Value = serde_json::from_str(&listed.stdout).expect("it prints JSON");

@@ -527,15 +527,18 @@ fn forbidden_kinds_are_named(plane: &ControlPlane, server: &Server) {
 
 /// An API server that has many objects of each kind, and counts what it is asked for.
 #[derive(Clone)]
-struct MadeCluster {
+pub(crate) struct MadeCluster {
     extensions: usize,
     /// Paths with queries.
-    requests: Arc<Mutex<Vec<String>>>,
+    pub(crate) requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl MadeCluster {
     /// Starts it for the length of the test; returns its kubeconfig.
-    fn start(extensions: usize, folders: &Folders) -> (Self, tokio::runtime::Runtime, PathBuf) {
+    pub(crate) fn start(
+        extensions: usize,
+        folders: &Folders,
+    ) -> (Self, tokio::runtime::Runtime, PathBuf) {
         let cluster = Self {
             extensions,
             requests: Arc::default(),
@@ -596,6 +599,7 @@ async fn answer(State(cluster): State<MadeCluster>, request: Request) -> Respons
             };
             found(&json!({ "metadata": { "continue": next }, "items": items }))
         }
+        "/apis/operators.coreos.com/v1alpha1/subscriptions" => found(&json!({ "items": [] })),
         _ => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -1,4 +1,4 @@
-//! CatalogSources and their `ClusterCatalogs`; the search for that of an operator.
+//! `CatalogSources` and their `ClusterCatalogs`; the search for that of an operator.
 
 use super::super::catalog_moves::CatalogOutcome::{
     self, Create, Exists, Failed, NotMigratable, Shared, Unknown,

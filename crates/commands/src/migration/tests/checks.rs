@@ -583,3 +583,54 @@ fn operators_are_listed_by_status_then_by_namespace_and_name() {
         ])
     );
 }
+
+/// A snapshot of a cluster of upstream's tests (`ecr-secret-operator`), with the members that checks
+/// read.
+#[test]
+fn an_operator_of_a_real_cluster_is_eligible() {
+    let properties = r#"{"properties":[{"type":"olm.gvk","value":{"group":"ecr.mobb.redhat.com","kind":"Secret","version":"v1alpha1"}},{"type":"olm.package","value":{"packageName":"ecr-secret-operator","version":"1.0.0"}}]}"#;
+    let definitions = json!([
+        { "kind": "ArgoHelmRepoSecret", "name": "argohelmreposecrets.ecr.mobb.redhat.com", "version": "v1alpha1" },
+        { "kind": "Secret", "name": "secrets.ecr.mobb.redhat.com", "version": "v1alpha1" },
+    ]);
+    let accounts = json!([{
+        "serviceAccountName": "ecr-secret-operator-controller-manager",
+        "rules": [
+            { "apiGroups": [""], "resources": ["secrets"], "verbs": ["get"] },
+            { "apiGroups": ["ecr.mobb.redhat.com"], "resources": ["secrets/status"], "verbs": ["get"] },
+            { "apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"] },
+        ],
+    }]);
+    let reference = json!({ "kind": "InstallPlan", "name": "install-7kk5m", "namespace": "ns" });
+    let world = World::healthy()
+        .properties(properties)
+        .csv("/spec/apiservicedefinitions", json!({}))
+        .csv("/spec/customresourcedefinitions/owned", definitions)
+        .csv("/spec/install/spec/clusterPermissions", accounts)
+        .group("/spec/upgradeStrategy", json!("Default"))
+        .group("/status/namespaces", json!([""]))
+        .subscription("/status/installPlanRef", reference.clone())
+        .subscription("/status/installplan", reference)
+        .subscription("/status/currentCSV", json!("widgets.v1.0.0"));
+    assert_eq!(world.status(), "ELIGIBLE");
+    assert_eq!(world.warnings(), [] as [String; 0]);
+}
+
+#[test]
+fn a_sentence_names_ten_objects_and_counts_the_others() {
+    let with = |count: usize| {
+        let others = (0..count).map(|at| {
+            let place = format!("n/other-{at:02}");
+            object("Subscription", &place, &[("/spec/name", json!("widgets"))])
+        });
+        let report = World::healthy().with(&others.collect::<Vec<_>>()).json();
+        let operators = report["operators"].as_array().expect("it is a list");
+        let own = operators.iter().find(|operator| operator["name"] == "sub");
+        let checks = own.expect("it is there")["checks"].as_array();
+        let mut checks = checks.expect("it is a list").iter();
+        let unique = checks.find(|check| check["code"] == "UNIQUE");
+        text(unique.expect("there is the check"), "/message")
+    };
+    assert!(with(MAX_NAMED_OBJECTS).ends_with("n/other-08, n/other-09"));
+    assert!(with(MAX_NAMED_OBJECTS + 2).ends_with("n/other-08, n/other-09 and 2 more"));
+}

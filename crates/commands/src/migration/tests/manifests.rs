@@ -83,6 +83,10 @@ fn an_extension_has_the_fields_of_the_subscription() {
     assert_eq!(named.manifest(None).object, None);
     let manifest = named.manifest(Some("other"));
     assert_eq!(
+        manifest.after[1],
+        "migrate-operators-v0-to-v1 convert sub -n ns --ce-name other --dry-run"
+    );
+    assert_eq!(
         manifest.object.expect("it is made")["metadata"]["name"],
         "other"
     );
@@ -252,4 +256,27 @@ fn no_text_of_others_leaves_its_comment() {
     let objects = text.lines().filter(|line| !line.starts_with("# "));
     let objects: Vec<_> = objects.collect();
     assert!(!objects.join("\n").contains("Pod"), "{text}");
+}
+
+#[test]
+fn a_channel_that_an_extension_cannot_name_is_said() {
+    let with = |channel: &str| {
+        let channel = channel.to_owned();
+        let mut world = World::healthy().subscription("/spec/channel", json!(channel));
+        world.answers.packages[0]["channels"] = json!([{ "name": channel }]);
+        world.answers.bundles[0]["channelNames"] = json!([channel]);
+        world.manifest(None)
+    };
+    let most = "a".repeat(253);
+    for channel in ["stable", "4.x", "stable-v1.2", "1", most.as_str()] {
+        assert!(with(channel).object.is_some(), "{channel}");
+    }
+    let longer = "a".repeat(254);
+    for channel in ["Stable", "a_b", "-a", "a-", "a..b", "a b", longer.as_str()] {
+        let manifest = with(channel);
+        assert_eq!(manifest.object, None, "{channel}");
+        let expected =
+            format!("no manifest: a ClusterExtension cannot name the channel `{channel}`:");
+        assert!(manifest.before[1].starts_with(&expected), "{manifest:?}");
+    }
 }
