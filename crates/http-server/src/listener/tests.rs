@@ -221,7 +221,7 @@ async fn a_request_names_one_host() {
     assert_eq!(ask("1.0", "").await, "200 ok\n");
     assert_eq!(
         ask("1.1", "").await,
-        "400 400 Bad Request: missing required Host header"
+        "400 400 Bad Request: missing required Host header\n"
     );
     assert_eq!(
         ask("1.1", "host: x\r\nhost: x\r\n").await,
@@ -352,7 +352,7 @@ async fn while_all_connections_are_busy_probes_are_answered_and_others_are_told_
         head.contains("retry-after: 1\r\n") && head.contains("connection: close"),
         "{head}"
     );
-    assert_eq!(text, "as many connections are open as may be: try again");
+    assert_eq!(text, "as many connections are open as may be: try again\n");
     for stream in &mut busy {
         server.go.notify_one();
         assert_eq!(status(&rest(stream).await), "200");
@@ -396,7 +396,7 @@ async fn a_host_that_is_not_allowed_is_refused_except_by_probes() {
         "200"
     );
     let message = "421 Misdirected Request: this server does not answer for the host `evil.example.com:80`: allow it \
-                   with --allowed-host";
+                   with --allowed-host\n";
     let text = (
         "421".to_owned(),
         "text/plain; charset=utf-8".to_owned(),
