@@ -75,10 +75,14 @@ impl HttpError {
     }
 
     /// Returns the body for clients that take no JSON: a line, which a terminal shows before its
-    /// prompt. Bodies about callers are those of the servers of Kubernetes.
+    /// prompt. Bodies about callers are those of the servers of Kubernetes, and those about the
+    /// `Host` header those of Go.
     fn text(&self) -> String {
         match self {
-            Self::Unauthenticated | Self::Forbidden(_) | Self::Undecided(_) => self.to_string(),
+            Self::HostHeader(_)
+            | Self::Unauthenticated
+            | Self::Forbidden(_)
+            | Self::Undecided(_) => self.to_string(),
             _ => format!("{self}\n"),
         }
     }

@@ -221,7 +221,7 @@ async fn a_request_names_one_host() {
     assert_eq!(ask("1.0", "").await, "200 ok\n");
     assert_eq!(
         ask("1.1", "").await,
-        "400 400 Bad Request: missing required Host header\n"
+        "400 400 Bad Request: missing required Host header"
     );
     assert_eq!(
         ask("1.1", "host: x\r\nhost: x\r\n").await,
