@@ -396,11 +396,11 @@ async fn a_host_that_is_not_allowed_is_refused_except_by_probes() {
         "200"
     );
     let message = "421 Misdirected Request: this server does not answer for the host `evil.example.com:80`: allow it \
-                   with --allowed-host\n";
+                   with --allowed-host";
     let text = (
         "421".to_owned(),
         "text/plain; charset=utf-8".to_owned(),
-        message.to_owned(),
+        format!("{message}\n"),
     );
     assert_eq!(
         ask("GET /nothing HTTP/1.1\r\nhost: evil.example.com:80").await,
