@@ -47,8 +47,9 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     let reload = ReloadTrigger::new(&args)?;
     let folder = StoreFolder::open(&args.server)?;
     let mut configuration = CatalogConfiguration::new(args, folder.path().to_owned());
-    let specs = configuration.read().map_err(unusable)?;
-    refuse_unknown_catalogs(&configuration.args().server.grpc.grpc, &specs).map_err(unusable)?;
+    let specs = configuration.read().map_err(|error| unusable(&error))?;
+    refuse_unknown_catalogs(&configuration.args().server.grpc.grpc, &specs)
+        .map_err(|error| unusable(&error))?;
     let loading = CatalogLoader::open(&configuration.args().server, &folder)?;
     loading.loader.set(specs);
     serve_catalogs(ServeParts {
@@ -154,7 +155,7 @@ async fn metrics_access(args: &ServerArgs) -> anyhow::Result<MetricsAccess> {
     }
     let client = connect(None).await.map_err(|error| {
         with_way_out(
-            error,
+            &error,
             "cannot ask who may read metrics",
             "--metrics-auth=none lets everybody read them",
         )
@@ -185,7 +186,7 @@ async fn access(
     };
     let api_server = connect(None).await;
     Ok(Some(AccessControl::start(
-        &api_server.map_err(|error| with_way_out(error, problem, way_out))?,
+        &api_server.map_err(|error| with_way_out(&error, problem, way_out))?,
         &args.access,
         catalogs,
         tasks,
@@ -193,14 +194,14 @@ async fn access(
 }
 
 /// Returns an error of the command line or of the configuration file with its exit status.
-fn unusable(error: anyhow::Error) -> anyhow::Error {
+fn unusable(error: &anyhow::Error) -> anyhow::Error {
     CommandError::new(ExitStatus::Usage, error_chain(error.as_ref())).into()
 }
 
 /// Returns the error of a server without an API server to ask. How to do without comes last: it
 /// gives the protection up.
-fn with_way_out(error: ControllerError, problem: &str, way_out: &str) -> anyhow::Error {
-    let cause = error_chain(&error);
+fn with_way_out(error: &ControllerError, problem: &str, way_out: &str) -> anyhow::Error {
+    let cause = error_chain(error);
     let message = format!("{problem}: {cause}");
     CommandError::new(ExitStatus::Negative, message)
         .hint(way_out)

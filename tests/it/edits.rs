@@ -492,7 +492,7 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
     assert_eq!(output.status, Some(2));
     assert!(
         output.stderr.starts_with(
-            "error: cannot read the operations in `@/ops.json`: unknown variant `fly`"
+            "error: cannot read the operations in `@/ops.json`: operation 1 (fly): unknown variant `fly`"
         ),
         "{}",
         output.stderr
@@ -501,7 +501,9 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
     let output = command(&folders, &["edit", "@catalog", "prune-stranded"]);
     assert_eq!(output.status, Some(2));
     assert!(
-        output.stderr.starts_with("error: broken.yaml:2: "),
+        output
+            .stderr
+            .starts_with("error: cannot read the catalog `@/catalog`: broken.yaml:2: "),
         "{}",
         output.stderr
     );
@@ -509,8 +511,8 @@ fn what_is_refused_leaves_every_byte_and_says_why() {
 
 #[test]
 fn a_reason_of_the_operating_system_is_told_once() {
-    let missing = command(&Folders::new(), &["edit", "@nowhere", "rm", "etcd"]);
-    let expected = "error: cannot open `@/nowhere`: No such file or directory (os error 2)\n";
+    let missing = command(&catalog(), &["edit", "@catalog", "--ops", "@nowhere"]);
+    let expected = "error: cannot read the operations in `@/nowhere`: No such file or directory (os error 2)\n";
     assert_eq!(
         (missing.status, missing.stderr.as_str()),
         (Some(2), expected)

@@ -300,7 +300,7 @@ fn packages_are_selected_by_what_a_cluster_needs() {
         (
             Some(1),
             "",
-            "error: input.packages[0].channels[0]: no upgrades of channel `beta` of package `etcd` lead from `1.2.0` to `etcd.v2.0.0-rc.1`: it has no upgrades there [STRANDED]\n"
+            "error: --channel: no upgrades of channel `beta` of package `etcd` lead from `1.2.0` to `etcd.v2.0.0-rc.1`: it has no upgrades there [STRANDED]\n"
         )
     );
     let several = plan(&["--package", "etcd", "--package", "vault", "--from", "1.0.0"]);

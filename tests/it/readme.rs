@@ -12,6 +12,7 @@ use std::process::Command;
 
 use catalogql::args::Args;
 use clap::CommandFactory;
+use commands::output::with_command_formats;
 use graphql::limits::{LimitUnit, Limits, ListedLimit};
 use graphql::{Engine, Request};
 use metrics::Label as _;
@@ -133,7 +134,7 @@ fn the_flags_in_the_reference_are_those_of_the_program() {
             let ["catalogql", name, "--help"] = words[..] else {
                 return shown.to_owned();
             };
-            let mut program = Args::command().term_width(100);
+            let mut program = with_command_formats(Args::command()).term_width(100);
             program.build();
             let command = program
                 .find_subcommand_mut(name)

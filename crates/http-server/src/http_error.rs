@@ -74,6 +74,19 @@ impl HttpError {
         }
     }
 
+    /// Returns the body for clients that take no JSON: a line, which a terminal shows before its
+    /// prompt. Bodies about callers are those of the servers of Kubernetes, and those about the
+    /// `Host` header those of Go.
+    fn text(&self) -> String {
+        match self {
+            Self::HostHeader(_)
+            | Self::Unauthenticated
+            | Self::Forbidden(_)
+            | Self::Undecided(_) => self.to_string(),
+            _ => format!("{self}\n"),
+        }
+    }
+
     /// Responds to the request.
     pub fn respond(&self, format: &ErrorFormat) -> Response {
         let (status, code) = self.status_and_code();
@@ -83,7 +96,7 @@ impl HttpError {
             let json = serde_json::json!({ "errors": [error] }).to_string();
             ([(CONTENT_TYPE, "application/json; charset=utf-8")], json).into_response()
         } else {
-            format!("{self}\n").into_response()
+            self.text().into_response()
         };
         *response.status_mut() = status;
         let headers: &[_] = match self {

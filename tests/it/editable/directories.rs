@@ -174,7 +174,7 @@ fn what_edits_keep_beside_a_directory_is_in_no_other_catalog() {
                     (`@/all`): serve one of them from another directory\n";
     assert_eq!(
         (refused.status, folders.shown(&refused.stderr).as_str()),
-        (Some(1), expected)
+        (Some(2), expected)
     );
     // The other way round, edits are prepared outside of both.
     let (all, etcd) = (

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalogql::args::Args;
 use clap::CommandFactory;
-use edit::input::read_batch;
+use edit::input::{BatchReadError, read_batch};
 use serde_json::{Map, Value, json};
 
 use super::{read, rows};
@@ -147,6 +147,7 @@ fn expected(operation: &Value) -> Vec<String> {
 fn parse(operation: &Value) -> Result<(), String> {
     match read_batch(json!([operation]).to_string().as_bytes()) {
         Ok(_) => Ok(()),
+        Err(BatchReadError::Operation { message, .. }) => Err(message),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -352,7 +352,7 @@ async fn while_all_connections_are_busy_probes_are_answered_and_others_are_told_
         head.contains("retry-after: 1\r\n") && head.contains("connection: close"),
         "{head}"
     );
-    assert_eq!(text, "as many connections are open as may be: try again");
+    assert_eq!(text, "as many connections are open as may be: try again\n");
     for stream in &mut busy {
         server.go.notify_one();
         assert_eq!(status(&rest(stream).await), "200");
@@ -400,7 +400,7 @@ async fn a_host_that_is_not_allowed_is_refused_except_by_probes() {
     let text = (
         "421".to_owned(),
         "text/plain; charset=utf-8".to_owned(),
-        message.to_owned(),
+        format!("{message}\n"),
     );
     assert_eq!(
         ask("GET /nothing HTTP/1.1\r\nhost: evil.example.com:80").await,

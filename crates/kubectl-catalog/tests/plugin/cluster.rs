@@ -595,7 +595,7 @@ quillstore  quillstore.v1.0.0  1.0.0    INSTALLED of stable
 quillstore  quillstore.v1.1.0  1.1.0    ON_THE_WAY of stable, INSTALLED of stable
 quillstore  quillstore.v1.2.1  1.2.1    ON_THE_WAY of stable
 quillstore  quillstore.v1.4.0  1.4.0    HEAD of stable
-1 packages, 4 bundles, 13 images
+1 package, 4 bundles, 13 images
 ";
     let page = include_str!("../../../../docs/how-to/mirror-a-catalog.md");
     assert!(

@@ -190,7 +190,7 @@ fn the_status_says_how_a_command_ended() {
     starts(
         &["heads", "etcd", "-o", "mermaid"],
         2,
-        "error: this command cannot print `mermaid`\nhint: ",
+        "error: invalid value 'mermaid' for '--output <FORMAT>': write table, wide, json, ",
     );
     starts(&["heads", "none"], 4, "error: package `none` not found\n");
     starts(

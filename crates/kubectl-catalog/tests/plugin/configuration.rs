@@ -110,13 +110,20 @@ fn the_address_of_the_explorer_is_printed_and_shown_in_a_browser() {
         std::env::var("PATH").unwrap_or_default()
     );
     let output = server
-        .plugin(&["open", "a b", "--browser"])
+        .plugin(&["open", "quillstore", "--browser"])
         .env("PATH", path)
         .output()
         .expect("it can be started");
     assert!(output.status.success(), "{output:?}");
     let shown = eventually(|| std::fs::read_to_string(program.with_extension("url")).ok());
-    assert_eq!(shown, format!("{url}/?package=a+b"));
+    assert_eq!(shown, format!("{url}/?package=quillstore"));
+    // A server that cannot be asked may have the package.
+    server.ends(
+        &["open", "a b", "--server", "http://127.0.0.1:1"],
+        0,
+        "http://127.0.0.1:1/?package=a+b\n",
+        "",
+    );
     let none = server
         .plugin(&["open", "--browser"])
         .env("PATH", "/nowhere")

@@ -78,7 +78,7 @@ There is a solution without high.
     );
     let wrong = server.run(&["solve", "--want", "etcd", "-o", "dot"]);
     assert!(
-        wrong.status == Some(2) && wrong.stderr.contains("`solve` prints table"),
+        wrong.status == Some(2) && wrong.stderr.contains("write table, wide, json"),
         "{wrong:?}"
     );
 }

@@ -18,7 +18,7 @@ use edit::{BlobValue, FileFormat};
 use fbc::detect_media_type;
 
 use super::lines;
-use super::output::ignore_closed_pipe;
+use super::output::{ignore_closed_pipe, stderr, warning};
 use super::render::{self, BundleImages};
 use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs};
 
@@ -44,7 +44,7 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
                 .with_context(|| format!("cannot use --bundle {text}: write IMAGE=DIR"))
         })
         .collect::<anyhow::Result<_>>()?;
-    check_images(&template, directories.keys().copied()).with_context(|| named(&args.template))?;
+    warn_of_unused(&template, directories.keys().copied());
     let mut images = BundleImages::new(&args.registries)?;
     let migration = args.migrate_level.migration();
     let mut image = |name: &str| {
@@ -60,16 +60,17 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
     print(&blobs, args.output.into())
 }
 
-/// Rejects images that a template does not name: a typo would have another image pulled.
-fn check_images<'a>(
-    template: &BlobValue,
-    mut images: impl Iterator<Item = &'a str>,
-) -> anyhow::Result<()> {
+/// Warns of images that a template does not name: a typo has another image pulled.
+fn warn_of_unused<'a>(template: &BlobValue, images: impl Iterator<Item = &'a str>) {
     let text = template.to_json();
-    let is_unknown = |image: &&str| !text.contains(&BlobValue::text(*image).to_json());
-    match images.find(is_unknown) {
-        Some(image) => bail!("the template names no bundle `{image}`: correct --bundle"),
-        None => Ok(()),
+    let is_unused = |image: &&str| !text.contains(&BlobValue::text(*image).to_json());
+    for image in images.filter(is_unused) {
+        // A hint, not data; and nothing is left to do when it cannot be printed.
+        let _ = writeln!(
+            stderr(),
+            "{} the template names no bundle `{image}`: its directory is not read",
+            warning()
+        );
     }
 }
 

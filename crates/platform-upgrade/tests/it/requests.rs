@@ -99,11 +99,11 @@ fn the_limits_of_a_request_are_named() {
     assert_eq!(refusal(&openshift(&versions[..MAX_STEPS])), "");
     assert_eq!(
         refusal(&openshift(&versions)),
-        "`steps` has 11 items; 2 to 10 are allowed, the present version included"
+        "`steps` must have 2 to 10 versions, the present one included, and has 11"
     );
     assert_eq!(
         refusal(&openshift(&versions[..1])),
-        "`steps` has 1 items; 2 to 10 are allowed, the present version included"
+        "`steps` must have 2 to 10 versions, the present one included, and has 1"
     );
     let mut request = openshift(&["4.16", "4.17"]);
     request.installed = vec![installed("p.v1.0.0", ""); MAX_INSTALLED_BUNDLES];
