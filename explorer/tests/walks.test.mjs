@@ -84,7 +84,7 @@ test("the page of a package loads no more than its budget, also with its update 
   await page.getByRole("link", { name: "Updates" }).click();
   await page.locator("[data-row]").first().waitFor();
   await page.getByRole("link", { name: "Versions", exact: true }).click();
-  await page.getByRole("link", { name: /Compare with/ }).first().press("Enter");
+  await page.getByRole("link", { name: /Compare with/ }).first().click();
   await page.waitForURL(/from=.*to=/);
   await settled(page);
   const all = await bytes();
