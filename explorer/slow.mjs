@@ -62,11 +62,14 @@ try {
   rmSync(store, { recursive: true, force: true });
 }
 
+/** @typedef {{ ready: number, largest: number, blocked: number, shift: number, bytes: number }} Visit */
+
 /** Prints a view. @param {string} root @param {View} view */
 async function measure(root, view) {
+  /** @type {Visit[]} */
   const visits = [];
   for (let round = 0; round < Number(rounds); round++) visits.push(await visit(root, view));
-  /** @param {(visit: Awaited<ReturnType<typeof visit>>) => number} of */
+  /** @param {(visit: Visit) => number} of */
   const median = (of) => visits.map(of).sort((one, other) => one - other)[Math.floor(visits.length / 2)] ?? Number.NaN;
   const { paint = Infinity, time = Infinity, bytes = Infinity } = view;
   const [ready, largest, size] = [median(({ ready }) => ready), median(({ largest }) => largest), median(({ bytes }) => bytes)];
@@ -83,6 +86,7 @@ async function measure(root, view) {
  *
  * @param {string} root
  * @param {View} view
+ * @returns {Promise<Visit>}
  */
 async function visit(root, { address, ready, isFast = false }) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
@@ -115,7 +119,7 @@ async function visit(root, { address, ready, isFast = false }) {
   await page.evaluate(() => new Promise((rested) => requestIdleCallback(rested)));
   const noted = await page.evaluate(() => /** @type {any} */ (window).noted);
   await context.close();
-  return { .../** @type {{ ready: number, largest: number, blocked: number, shift: number }} */ (noted), bytes: sent };
+  return { ...noted, bytes: sent };
 }
 
 /** The address of the explorer, once every catalog is served. */
