@@ -2,7 +2,7 @@
 
 import { defineConfig, type Plugin } from "vite";
 
-import { compressed, LICENSES, server } from "../playground/build";
+import { compressed, CSS_TARGET, LICENSES, server } from "../playground/build";
 
 export default defineConfig({
   // Relative, so that the explorer works under any path that a proxy puts before it.
@@ -14,6 +14,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     license: { fileName: LICENSES },
     target: "es2022",
+    cssTarget: CSS_TARGET,
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [blocking(), compressed()],

@@ -8,6 +8,9 @@ import type { Plugin } from "vite";
 /** The packages that are in the page, with the texts of their licences: release/third_party.py reads them. */
 export const LICENSES = "licenses.json";
 
+/** The first browsers with `light-dark()`: what is written instead for others ignores the theme that a page sets. */
+export const CSS_TARGET = ["chrome123", "edge123", "firefox120", "safari17.5"];
+
 /** The server that `make run` starts, for `npm run dev`; files of the other page and examples may be read. */
 export const server = {
   fs: { allow: [".."] },

@@ -1,5 +1,6 @@
 // A part of the program that is loaded when it is first shown.
 
+import { type ComponentChildren, type ComponentType, createElement } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { isReachable } from "./client";
@@ -36,6 +37,15 @@ export function useModule<Module>(loaded: Module | undefined, load: () => Promis
     );
   }, [waits]);
   return { module, isGone };
+}
+
+/** A component that is loaded when it is first shown. */
+export function onDemand<Props extends object>(load: () => Promise<ComponentType<Props>>, meanwhile: ComponentChildren = null) {
+  let loaded: ComponentType<Props> | undefined;
+  return function OnDemand(props: Props) {
+    const { module } = useModule(loaded, async () => (loaded = await load()));
+    return module ? createElement(module, props) : meanwhile;
+  };
 }
 
 /** Loads the style sheets that failed once more: the import of a module waits for its own only the first time. */

@@ -200,6 +200,7 @@ test("no facet is said to lack what has not been looked for yet, or could not be
     return isFailing ? busy(route, "SERVER_OVERLOADED") : route.fallback();
   });
   const { page, faults } = await open("?in=example");
+  await page.getByRole("button", { name: "Keyword", exact: true }).click();
   await page.getByRole("button", { name: "Find another of Keyword" }).click();
   const field = page.getByRole("searchbox", { name: "Find a keyword" });
   await field.fill("nothing-is-called-this");

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { load, program } from "./module.mjs";
 
-const { Upgrades, layOut, textOf } = await load("src/graph/index.ts");
+const { foldedRows, layOut, restingName, textOf, Upgrades } = await load("src/graph/index.ts");
 
 /** What no well-formed catalog has: odd letters, a cycle, several heads, absent and stranded bundles, odd ranges. */
 const ODD_CATALOG = [
@@ -197,6 +197,37 @@ test("a line goes around the dots between its ends", () => {
     { from: 2, to: 1, kind: "replaces", isArc: false },
     { from: 3, to: 2, kind: "replaces", isArc: false },
   ]);
+});
+
+test("lines go past what is folded, also where a channel goes in circles", () => {
+  const upgrades = new Upgrades(graph("stable: e>d d>c c>b b>a a", "old: c>b b>c a"));
+  const lines = (/** @type {number} */ channel, /** @type {number[]} */ ...folded) =>
+    layOut(upgrades, [channel], new Set(folded))[0].lines;
+  assert.deepEqual(lines(0, 1, 2), [
+    { from: 3, to: 0, kind: "replaces", isArc: false },
+    { from: 4, to: 3, kind: "replaces", isArc: false },
+  ]);
+  assert.deepEqual(lines(1, 2, 3), []);
+});
+
+test("pre-releases that are no head are folded, but not where the usual head looks like one", () => {
+  const folded = (/** @type {string[]} */ versions, /** @type {string[]} */ ...lines) => {
+    const data = graph(...lines);
+    data.versions.forEach((each, at) => (each.version = versions[at] ?? ""));
+    const upgrades = new Upgrades(data);
+    return [...foldedRows(upgrades)].map((row) => upgrades.rows[row].bundle.version);
+  };
+  const versions = ["2.0.0-rc.2", "2.0.0-rc.1", "1.0.0", "1.0.0-beta", "0.9.0+build-1"];
+  assert.deepEqual(folded(versions, "stable: c>b b>a a", "next: e>d d>c c"), ["2.0.0-rc.1", "1.0.0-beta"]);
+  assert.deepEqual(folded(versions, "next: e>d d>c c>b b>a a"), []);
+});
+
+test("what is described at rest is the head of the default channel, or of the only one that is shown", () => {
+  const upgrades = new Upgrades(graph("stable: C>b b>a a", "next: d>b b", "gone: Z"));
+  assert.equal(restingName(upgrades, [0, 1, 2]), undefined);
+  assert.equal(restingName(upgrades, [1]), "d");
+  assert.equal(restingName(upgrades, [2]), undefined);
+  assert.equal(restingName(new Upgrades(graph("stable: b>a a", "next: d>b b")), [0, 1]), "b");
 });
 
 test("many lanes share columns where they do not overlap", () => {

@@ -119,6 +119,38 @@ test("the update graph is walked by keys", async () => {
   await selected(page, ["1.4.0"]);
 });
 
+test("until a version is selected, the head of the default channel is described, with a band over what goes to it at once", async () => {
+  const page = await open("?catalog=wide&package=nightly&tab=updates");
+  const panel = page.getByRole("complementary", { name: "Selected version" });
+  assert.deepEqual(await panel.getByRole("heading").allTextContents(), ["1.1.0", "Can be upgraded to 1", "Can be upgraded to it 3"]);
+  assert.equal(await panel.getByRole("button", { name: "Clear the selection" }).count(), 0);
+  await selected(page, []);
+  assert.deepEqual(await page.locator("[data-row].current .graph-version > bdi").allTextContents(), ["1.1.0"]);
+  const boxes = await page.locator(".graph-lanes .band rect, [data-row]").evaluateAll((elements) => elements.map((element) => element.getBoundingClientRect()));
+  const [band, , head, lowest] = boxes;
+  assert.ok(band && head && lowest && band.top >= head.bottom && band.top < lowest.bottom && band.bottom <= lowest.bottom, JSON.stringify(boxes));
+  await page.getByText("upgraded to 1.1.0 in one step, by a skip range").waitFor();
+  assert.equal(new URL(page.url()).search, "?catalog=wide&package=nightly&tab=updates");
+  await page.setViewportSize({ width: 390, height: 900 });
+  await panel.waitFor({ state: "hidden" });
+});
+
+test("pre-releases are folded until the reader wants them or selects one", async () => {
+  const page = await open("?catalog=wide&package=nightly&tab=updates");
+  const versions = () => page.locator("[data-row] .graph-version > bdi").allTextContents();
+  assert.deepEqual(await versions(), ["1.2.0-rc.1", "1.1.0", "1.0.0"]);
+  await page.getByRole("checkbox", { name: "Pre-releases (2)" }).check();
+  assert.deepEqual(await versions(), ["1.2.0-rc.1", "1.1.0", "1.1.0-2", "1.1.0-1", "1.0.0"]);
+  await page.getByRole("checkbox", { name: "Pre-releases (2)" }).uncheck();
+  await page.getByRole("complementary", { name: "Selected version" }).getByRole("button", { name: "1.1.0-2" }).click();
+  await page.getByRole("checkbox", { name: "Pre-releases (2)", checked: true }).waitFor();
+  await selected(page, ["1.1.0-2"]);
+  await page.waitForURL(/selected=nightly/);
+  await page.reload();
+  await settled(page);
+  await selected(page, ["1.1.0-2"]);
+});
+
 test("the selected versions are in the address, and a selection with Shift selects no text", async () => {
   const page = await open("?catalog=example&package=quillstore&tab=updates");
   await page.locator("[data-row]").first().click();
@@ -446,6 +478,7 @@ test("the keys of tabs go from one to the next", async () => {
 test("the update graph of the largest real package is drawn in time", async (t) => {
   if (!existsSync(QUAY)) return reportSkipped(t);
   const page = await open("?catalog=community&package=project-quay&tab=updates");
+  await page.getByRole("checkbox", { name: /^Pre-releases/ }).check();
   const rows = await page.locator("[data-row]").count();
   assert.ok(rows >= 200, `${rows}`);
   /** @type {number[]} */
@@ -571,7 +604,30 @@ test("twenty packages and the way back keep little", async (t) => {
   assert.ok(kept <= KEPT_BYTES, `${kept}`);
 });
 
-/** A catalog with a package of many versions, each of which is in every channel that began before it. */
+/** A package with two pre-releases that are the head of no channel, and one that is. */
+function nightly() {
+  const name = (/** @type {string} */ version) => `nightly.v${version}`;
+  const versions = ["1.0.0", "1.1.0-1", "1.1.0-2", "1.1.0", "1.2.0-rc.1"];
+  const stable = versions.slice(0, 4).map((version, at) => {
+    const replaced = versions[at - 1];
+    return { name: name(version), ...(replaced && { replaces: name(replaced) }), ...(version === "1.1.0" && { skipRange: "<1.1.0" }) };
+  });
+  const preview = [{ name: name("1.2.0-rc.1"), replaces: name("1.1.0") }];
+  return [
+    { schema: "olm.package", name: "nightly", defaultChannel: "stable" },
+    { schema: "olm.channel", package: "nightly", name: "stable", entries: stable },
+    { schema: "olm.channel", package: "nightly", name: "preview", entries: preview },
+    ...versions.map((version) => ({
+      schema: "olm.bundle",
+      package: "nightly",
+      name: name(version),
+      image: `registry.example.org/nightly:${version}`,
+      properties: [{ type: "olm.package", value: { packageName: "nightly", version } }],
+    })),
+  ];
+}
+
+/** A catalog with a package of many versions, each of which is in every channel that began before it, and a small one. */
 function wideCatalog() {
   const folder = mkdtempSync(join(tmpdir(), "catalogql-wide-"));
   const name = (/** @type {number} */ at) => `wide.v${version(at)}`;
@@ -596,7 +652,7 @@ function wideCatalog() {
     image: `registry.example.org/wide:${version(at)}`,
     properties: [{ type: "olm.package", value: { packageName: "wide", version: version(at) } }],
   }));
-  const blobs = [{ schema: "olm.package", name: "wide", defaultChannel: "c39" }, ...channels, ...bundles];
+  const blobs = [{ schema: "olm.package", name: "wide", defaultChannel: "c39" }, ...channels, ...bundles, ...nightly()];
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "catalog.json"), blobs.map((blob) => JSON.stringify(blob)).join("\n"));
   return folder;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { minified } from "../src/minified.mjs";
-import { launch, openPage, serveBoth, settled } from "./setup.mjs";
+import { launch, lookAt, openPage, serveBoth, settled } from "./setup.mjs";
 
 const PACKAGE = "catalog=example&package=quillstore";
 const VERSIONS = "from=quillstore.v1.2.0&to=quillstore.v1.4.0";
@@ -92,4 +92,17 @@ test("the playground shows the query of the view that was left for it, and its r
 /** A request as text, so that equal ones are equal. @param {URLSearchParams} parameters */
 function requestText(parameters) {
   return `${minified(parameters.get("query") ?? "").trim()} ${JSON.stringify(JSON.parse(parameters.get("variables") ?? "{}"))}`;
+}
+
+for (const [name, search] of Object.entries({ first: "", linked: "?query=query+Names{catalogs{name}}" })) {
+  test(`the playground has no barrier and no fault in either theme on any width: ${name} visit`, async () => {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce" });
+    const { page, faults } = await openPage(context, server.address, search);
+    await page.locator(".graphiql-query-editor .view-line").first().waitFor();
+    await page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+    if (!search) await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+    const found = await lookAt(page, `playground-${name}`);
+    await context.close();
+    assert.deepEqual([...found, ...faults], []);
+  });
 }

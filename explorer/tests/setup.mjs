@@ -105,6 +105,8 @@ export async function lookAt(page, name, widths = WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme });
+      // Editors take the other colours when they are painted next.
+      await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
       const where = `${colorScheme}-${width}`;
       found.push(...(await barriers(page)).map((barrier) => `${where}: ${barrier}`));
       const beyond = await overflow(page);

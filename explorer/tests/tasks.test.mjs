@@ -208,11 +208,13 @@ test("the advisor says of a version that no channel has that it has none", async
 
 test("packages are filtered by what their authors say of certificates and architectures", async () => {
   await open("?in=example");
+  await page.getByRole("button", { name: "Certified", exact: true }).click();
   const certified = page.getByRole("group", { name: "Certified" });
   await certified.getByText("4 say nothing.").waitFor();
   await certified.getByRole("radio", { name: "Not certified" }).check();
   await page.waitForURL("**/?in=example&certified=no");
   await page.getByRole("link", { name: "Remove the filter Certified: no" }).click();
+  await page.getByRole("button", { name: "Architecture", exact: true }).click();
   await page.getByRole("group", { name: "Architecture" }).getByRole("checkbox", { name: "amd64" }).check();
   await page.waitForURL("**/?in=example&arch=amd64");
   await page.getByRole("link", { name: "Remove the filter Architecture: amd64" }).waitFor();
@@ -236,6 +238,84 @@ test("a comparison begins with what changed and what did not", async () => {
   assert.equal(await page.getByText("No difference.", { exact: true }).count(), 0);
 });
 
+test("a comparison leads to the notes of a release where GitHub has the repository", async () => {
+  const compare = "?catalog=example&package=quillstore&from=quillstore.v1.2.1&to=quillstore.v1.4.0";
+  await open(compare);
+  await page.getByRole("region", { name: "Summary" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Release notes" }).count(), 0);
+  await context.route(/query=query\+Compare/, async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    json.data.package.to.metadata.repository = "https://github.com/example/quillstore.git";
+    return route.fulfill({ response, json });
+  });
+  await open(compare);
+  const notes = page.getByRole("link", { name: "Release notes" });
+  assert.equal(await notes.getAttribute("href"), "https://github.com/example/quillstore/releases/tag/v1.4.0");
+});
+
+test("few keys lead past the filters, which open one by one and stay as the reader left them", async () => {
+  await open("?in=example");
+  const filters = page.getByRole("complementary", { name: "Filters" });
+  const opened = () => filters.getByRole("button", { expanded: true }).allInnerTexts();
+  assert.deepEqual(await opened(), ["Catalog", "Category", "Deprecation"]);
+  await page.getByRole("link", { name: "Skip the filters" }).focus();
+  let stops = -1;
+  do {
+    await page.keyboard.press("Tab");
+    stops++;
+  } while (await filters.evaluate((element) => element.contains(document.activeElement)));
+  assert.ok(stops >= 10 && stops < 25, `${stops} stops`);
+  await filters.getByRole("button", { name: "Category" }).click();
+  await filters.getByRole("button", { name: /^Provider/ }).click();
+  await filters.getByRole("group", { name: "Provider" }).getByRole("checkbox").first().check();
+  await page.getByRole("list", { name: "Active filters" }).getByText("Provider").waitFor();
+  await filters.getByRole("button", { name: /^Provider/ }).click();
+  await filters.getByRole("button", { name: "Provider (1)" }).waitFor();
+  await page.locator(".tile a").first().click();
+  await page.waitForURL(/package=/);
+  await page.goBack();
+  await filters.getByRole("button", { name: "Provider (1)" }).waitFor();
+  assert.deepEqual(await opened(), ["Catalog", "Deprecation"]);
+});
+
+test("a filter that an address brings is open", async () => {
+  await open("?in=example&arch=amd64");
+  const architecture = page.getByRole("group", { name: "Architecture" });
+  assert.ok(await architecture.getByRole("checkbox", { name: "amd64" }).isChecked());
+});
+
+test("a list of filters that goes on below fades there, and at its end it does not", async () => {
+  await open("");
+  await page.setViewportSize({ width: 1400, height: 500 });
+  const side = page.locator(".side");
+  const fade = () =>
+    side.evaluate((element) => {
+      const last = /** @type {Element} */ (element.querySelector(".facets > :last-child")).getBoundingClientRect();
+      const height = Number.parseFloat(getComputedStyle(element, "::after").height);
+      // The fade is as high as a filter, and ends where the list is cut.
+      return { goesOn: last.bottom > element.getBoundingClientRect().bottom, isFaded: last.bottom > element.getBoundingClientRect().bottom - height };
+    });
+  assert.deepEqual(await fade(), { goesOn: true, isFaded: true });
+  await side.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+  assert.deepEqual(await fade(), { goesOn: false, isFaded: false });
+});
+
+test("a search that finds nothing proposes packages that are spelled alike or begin alike", async () => {
+  for (const [q, expected] of /** @type {const} */ ([
+    ["quillstore-operatr-for-everybody", ["quillstore"]],
+    ["zzz nothing", []],
+  ])) {
+    await open(`?${new URLSearchParams({ q, in: "example" })}`);
+    await page.getByText("No package matches").waitFor();
+    if (expected.length > 0) await page.getByText("Did you mean").waitFor();
+    assert.deepEqual(await page.locator(".empty p a").allInnerTexts(), expected);
+  }
+  await open("?q=quillstorx&category=none&in=example");
+  await page.getByRole("link", { name: "Remove all filters: 2 packages" }).click();
+  await page.waitForURL("**/?q=quillstorx");
+});
+
 test("the dialog of the cluster has no barrier and no fault in either theme on any width", async () => {
   await open("?q=quillstore&openshift=4.18");
   await page.getByRole("button", { name: "OpenShift 4.18", exact: true }).click();
@@ -247,11 +327,13 @@ test("the dialog of the cluster has no barrier and no fault in either theme on a
 for (const [name, search] of Object.entries({
   "advisor-gap": "?catalog=hostile&package=broken&tab=updates&installed=broken.v0.9.0",
   "search-hints": "?q=backupp&openshift=4.18",
+  "search-nothing": "?q=quillstore-operatr-for-everybody&in=example",
   "package-cluster": "?catalog=example&package=quillstore&architecture=s390x&tab=install",
 })) {
   test(`the view ${name} has no barrier and no fault in either theme on any width`, async () => {
     await open(search);
     if (name === "advisor-gap") await page.getByRole("link", { name: "OLM v1 would install it" }).waitFor();
+    if (name === "search-nothing") await page.getByText("Did you mean").waitFor();
     if (name === "search-hints") await page.getByText(/need it/).waitFor();
     assert.deepEqual(await lookAt(page, name), []);
   });

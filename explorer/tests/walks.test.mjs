@@ -84,7 +84,7 @@ test("the page of a package loads no more than its budget, also with its update 
   await page.getByRole("link", { name: "Updates" }).click();
   await page.locator("[data-row]").first().waitFor();
   await page.getByRole("link", { name: "Versions", exact: true }).click();
-  await page.getByRole("link", { name: /Compare with/ }).first().press("Enter");
+  await page.getByRole("link", { name: /Compare with/ }).first().click();
   await page.waitForURL(/from=.*to=/);
   await settled(page);
   const all = await bytes();
@@ -174,7 +174,17 @@ test("the theme is remembered and there before anything is shown", async () => {
   await page.getByRole("button", { name: "Theme: light" }).click();
   await page.getByRole("button", { name: "Theme: dark" }).waitFor();
   await page.reload();
-  assert.equal(await page.evaluate(() => document.documentElement.style.colorScheme), "dark");
+  const colours = () => page.evaluate(() => ["--page", "--text"].map((token) => {
+    const probe = document.body.appendChild(document.createElement("p"));
+    probe.style.color = `var(${token})`;
+    return getComputedStyle(probe).color;
+  }));
+  assert.deepEqual(await colours(), ["rgb(21, 21, 21)", "rgb(242, 242, 242)"]);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.getByRole("button", { name: "Theme: dark" }).click();
+  await page.getByRole("button", { name: "Theme: system" }).click();
+  await page.getByRole("button", { name: "Theme: light" }).waitFor();
+  assert.deepEqual(await colours(), ["rgb(242, 242, 242)", "rgb(21, 21, 21)"]);
 });
 
 test("content that changes meanwhile is announced, and shown when the reader wants it", async () => {

@@ -39,6 +39,11 @@ export function curl({ query, variables }: Draft): string {
   ].join(" \\\n  ");
 }
 
+/** Whether a key runs the query. */
+export function isRunKey(event: KeyboardEvent): boolean {
+  return event.key === "Enter" && (event.ctrlKey || event.metaKey);
+}
+
 /** What is in the tab that was open at the last visit, as GraphiQL keeps it. */
 export function storedDraft(): Draft | undefined {
   try {

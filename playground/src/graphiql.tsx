@@ -6,15 +6,16 @@ import "@graphiql/plugin-explorer/style.css";
 import "./style.css";
 
 import { explorerPlugin } from "@graphiql/plugin-explorer";
-import { ToolbarButton, useGraphiQL } from "@graphiql/react";
+import { ToolbarButton, useGraphiQL, useGraphiQLActions, useMonaco } from "@graphiql/react";
 import { createLocalStorage } from "@graphiql/toolkit";
 import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
 import { useEffect, useRef, useState } from "react";
 import { createRoot } from "react-dom/client";
 
-import { curl, type Draft, link } from "./draft";
+import { curl, type Draft, isRunKey, link } from "./draft";
 import { EXAMPLES_PLUGIN } from "./examples-panel";
 import { fetcher } from "./fetcher";
+import { editorThemes, explorerTheme } from "./theme";
 import welcome from "./welcome.graphql?raw";
 
 const PLUGINS = [EXAMPLES_PLUGIN, HISTORY_PLUGIN, explorerPlugin()];
@@ -25,6 +26,14 @@ const STORAGE = createLocalStorage({ namespace: "catalogql" });
 /** Where a panel at the side leaves no room for an editor. */
 const NARROW = matchMedia("(max-width: 700px)");
 
+const SYSTEM_THEME = matchMedia("(prefers-color-scheme: dark)");
+
+/** Set by the first visit. */
+const VISITED = "playground:visited";
+
+/** Where GraphiQL keeps the title of the panel that is open. */
+const OPEN_PANEL = "graphiql:visiblePlugin";
+
 /** What the small editor hands over. */
 interface Handover {
   /** What is opened in a tab; the tabs of the last visit, if there is none. */
@@ -32,6 +41,8 @@ interface Handover {
   /** The result that was shown. */
   result: string;
   hadFocus: boolean;
+  /** Whether a link brought the draft. */
+  isLinked: boolean;
 }
 
 /** Puts GraphiQL in the place of what is there. */
@@ -40,13 +51,24 @@ export function mount(root: HTMLElement, handover: Handover) {
   createRoot(root).render(<Playground {...handover} />);
 }
 
+/** Whether the examples are shown without being asked for: to who comes for the first time and brings no query. */
+function opensExamples(isLinked: boolean): boolean {
+  const isFirst = STORAGE.getItem(VISITED) === null;
+  STORAGE.setItem(VISITED, "yes");
+  // GraphiQL keeps it open, although nobody asked for it.
+  if (!isFirst && STORAGE.getItem(OPEN_PANEL) === EXAMPLES_PLUGIN.title) STORAGE.removeItem(OPEN_PANEL);
+  return isFirst && !isLinked && !NARROW.matches;
+}
+
 function Playground(handover: Handover) {
+  const [hasExamples] = useState(() => opensExamples(handover.isLinked));
   return (
     <GraphiQL
       fetcher={fetcher}
       storage={STORAGE}
       plugins={PLUGINS}
-      visiblePlugin={NARROW.matches ? undefined : EXAMPLES_PLUGIN}
+      visiblePlugin={hasExamples ? EXAMPLES_PLUGIN : undefined}
+      defaultTheme={explorerTheme()}
       defaultQuery={welcome}
       initialQuery={handover.draft?.query}
       initialVariables={handover.draft?.variables}
@@ -66,6 +88,8 @@ function Playground(handover: Handover) {
             <CopyButton label="Copy link" make={link} icon="M9 15l6-6M8 12l-2 2a3.5 3.5 0 005 5l2-2M16 12l2-2a3.5 3.5 0 00-5-5l-2 2" />
             <CopyButton label="Copy as curl" make={curl} icon="M5 7l5 5-5 5M12 18h7" />
             <Continuation {...handover} />
+            <RunKey />
+            <EditorColours />
           </>
         )}
       </GraphiQL.Toolbar>
@@ -84,6 +108,39 @@ function Continuation({ result, hadFocus }: Handover) {
     if (result) responseEditor.setValue(result);
     if (hadFocus) queryEditor.focus();
   }, [queryEditor, responseEditor, result, hadFocus]);
+  return null;
+}
+
+/** Runs the query by its keys also where no editor has the focus. */
+function RunKey() {
+  const { run } = useGraphiQLActions();
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const isElsewhere = event.target instanceof Element && event.target.closest(".monaco-editor, dialog, [role=dialog]");
+      if (isElsewhere || event.defaultPrevented || !isRunKey(event)) return;
+      event.preventDefault();
+      run();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, [run]);
+  return null;
+}
+
+/** Gives the editors the colours of the explorer, and lets them follow the theme of the system. */
+function EditorColours() {
+  const monaco = useMonaco((state) => state.monaco);
+  const theme = useGraphiQL((state) => state.theme);
+  const { setTheme } = useGraphiQLActions();
+  useEffect(() => {
+    if (theme !== null) return undefined;
+    const changed = () => setTheme(null);
+    SYSTEM_THEME.addEventListener("change", changed);
+    return () => SYSTEM_THEME.removeEventListener("change", changed);
+  }, [theme, setTheme]);
+  useEffect(() => {
+    for (const [name, theme] of Object.entries(editorThemes())) monaco?.editor.defineTheme(name, theme);
+  }, [monaco]);
   return null;
 }
 

@@ -2,13 +2,14 @@
 
 import "./small.css";
 
-import { type Draft, endpoint, linkedDraft, storedDraft } from "./draft";
+import { type Draft, endpoint, isRunKey, linkedDraft, storedDraft } from "./draft";
 import { send } from "./server";
+import { explorerTheme } from "./theme";
 import welcome from "./welcome.graphql?raw";
 
 const root = document.getElementById("playground")!;
 const linked = linkedDraft(location.search);
-const draft: Draft = linked ?? storedDraft() ?? { query: welcome, variables: "" };
+let draft: Draft = linked ?? storedDraft() ?? { query: welcome, variables: "" };
 
 const form = document.createElement("form");
 form.className = "small";
@@ -23,7 +24,19 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   void execute();
 });
+document.addEventListener("keydown", pressed);
 root.replaceChildren(form);
+const theme = explorerTheme();
+if (theme) document.body.classList.add(`graphiql-${theme}`);
+
+// What is linked in one line was written by a program.
+if (linked && !linked.query.trim().includes("\n")) {
+  const { prettified } = await import("./prettify");
+  if (query.field.value === draft.query) {
+    draft = { ...draft, query: prettified(draft.query) };
+    query.field.value = draft.query;
+  }
+}
 
 // What others wrote, such as the author of a link, is executed when the reader wants it; what a subscription tells is for the
 // larger editor.
@@ -33,8 +46,17 @@ if (!linked && !/^\s*subscription\b/m.test(draft.query)) await execute();
 const { mount } = await import("./graphiql");
 const isEdited = query.field.value !== draft.query || variables.field.value !== draft.variables;
 const now: Draft = { query: query.field.value, variables: variables.field.value };
+document.removeEventListener("keydown", pressed);
 const hadFocus = form.contains(document.activeElement);
-mount(root, { draft: linked || isEdited ? now : undefined, result: isEdited ? "" : result.field.value, hadFocus });
+mount(root, { draft: linked || isEdited ? now : undefined, result: isEdited ? "" : result.field.value, hadFocus, isLinked: linked !== undefined });
+
+/** Runs the query wherever the focus is, but for what is asked in a dialog. */
+function pressed(event: KeyboardEvent) {
+  const isAsked = event.target instanceof Element && event.target.closest("dialog");
+  if (isAsked || !isRunKey(event)) return;
+  event.preventDefault();
+  void execute();
+}
 
 async function execute() {
   result.field.value = "…";

@@ -97,7 +97,7 @@ test("a small editor works until the large one is there", async () => {
 });
 
 test("a link carries a query and its variables, which are sent when the reader wants it, and gives back itself", async () => {
-  const query = 'query Named($name: String!) { catalog(name: $name) { name } }';
+  const query = "query Named($name: String!) {\n  catalog(name: $name) { name }\n}";
   const search = `?${new URLSearchParams({ query, variables: '{"name": "example"}' })}`;
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   /** @type {string[]} */
@@ -118,6 +118,78 @@ test("a link carries a query and its variables, which are sent when the reader w
   const answer = execFileSync("sh", ["-c", command], { encoding: "utf8" });
   assert.deepEqual(JSON.parse(answer), { data: { catalog: { name: "example" } } });
   assert.deepEqual(linked.faults, []);
+});
+
+test("a query that is linked in one line is shown in many, unless that would lose a comment", async () => {
+  const lines = async (/** @type {string} */ query) => {
+    const linked = await openPage(context, server.address, `?${new URLSearchParams({ query })}`);
+    await linked.page.locator(".graphiql-query-editor .view-line").first().waitFor();
+    await linked.page.getByText("catalogs").first().waitFor();
+    const shown = await linked.page.locator(".graphiql-query-editor .view-line").allInnerTexts();
+    assert.deepEqual(linked.faults, []);
+    return shown.map((line) => line.replaceAll("\u00a0", " ").trimEnd());
+  };
+  assert.deepEqual(await lines("query Names{catalogs{name}}"), ["query Names {", "  catalogs {", "    name", "  }", "}", ""]);
+  assert.deepEqual(await lines("{catalogs{name}} # all"), ["{catalogs{name}} # all"]);
+  assert.deepEqual(await lines("{catalogs{name}"), ["{catalogs{name}"]);
+});
+
+test("Ctrl-Enter runs what a link brought wherever the focus is, and not what is being asked", async () => {
+  const linked = await openPage(context, server.address, "?query=query+Names{catalogs{name}}");
+  await linked.page.locator(".graphiql-query-editor .view-line", { hasText: "Names" }).waitFor();
+  await linked.page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+  await linked.page.getByRole("button", { name: /settings/i }).click();
+  await linked.page.getByRole("dialog").waitFor();
+  await linked.page.keyboard.press("ControlOrMeta+Enter");
+  await linked.page.keyboard.press("Escape");
+  await linked.page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal((await linked.page.locator(".result-window").innerText()).includes("example"), false);
+  await linked.page.locator("header.head nav a").last().focus();
+  await linked.page.keyboard.press("ControlOrMeta+Enter");
+  await linked.page.locator(".result-window", { hasText: '"name": "example"' }).waitFor();
+  // In an editor it runs once, too.
+  const sent = linked.page.waitForRequest((request) => request.postDataJSON()?.operationName === "Names");
+  await linked.page.locator(".graphiql-query-editor .view-lines").click();
+  await linked.page.keyboard.press("ControlOrMeta+Enter");
+  await sent;
+  assert.deepEqual(linked.faults, []);
+});
+
+test("the examples are open on the first visit that brings no query, and closed from then on", async () => {
+  const examples = page.getByRole("region", { name: "Examples", exact: true });
+  assert.equal(await examples.count(), 1);
+  await page.reload();
+  await settled();
+  assert.equal(await examples.count(), 0);
+  const editor = await page.locator(".graphiql-query-editor").boundingBox();
+  assert.ok((editor?.width ?? 0) > 600, `${editor?.width} pixels`);
+  await page.getByRole("button", { name: /Examples/ }).click();
+  await examples.waitFor();
+  const other = await browser.newContext();
+  const linked = await openPage(other, server.address, "?query={catalogs{name}}");
+  await linked.page.locator(".graphiql-query-editor .view-line").first().waitFor();
+  assert.equal(await linked.page.getByRole("region", { name: "Examples", exact: true }).count(), 0);
+  await other.close();
+  assert.deepEqual(linked.faults, []);
+});
+
+test("the playground has the theme that was chosen in the explorer, and its colours", async () => {
+  const colour = (/** @type {import("playwright-core").Page} */ of, /** @type {string} */ selector) =>
+    of.locator(selector).first().evaluate((element) => getComputedStyle(element).color);
+  for (const theme of ["light", "dark"]) {
+    const other = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: theme === "dark" ? "light" : "dark" });
+    await other.addInitScript((theme) => localStorage.setItem("catalogql:theme", theme), theme);
+    const explorer = await openPage(other, server.explorer, "?catalogs=1");
+    await explorer.page.locator("main a").first().waitFor();
+    const { page: playground, faults } = await openPage(other, server.address);
+    await playground.locator(".graphiql-spinner").waitFor({ state: "detached" });
+    assert.equal(await colour(playground, ".examples a"), await colour(explorer.page, "main a"), theme);
+    assert.equal(await colour(playground, ".graphiql-container"), await colour(explorer.page, "main"), theme);
+    await playground.locator(".monaco-editor.vs-dark, .monaco-editor.vs").first().waitFor();
+    assert.equal(await playground.locator(".monaco-editor.vs-dark").count() > 0, theme === "dark");
+    await other.close();
+    assert.deepEqual([...faults, ...explorer.faults], []);
+  }
 });
 
 test("a phone shows query and result at once", async () => {

@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { Dot, Lane, Line } from "./lanes";
+import type { Span } from "./upgrades";
 
 /** Measures in pixels, and which rows are shown. */
 export interface Place {
@@ -10,6 +11,11 @@ export interface Place {
   row: number;
   /** Indexes of the rows that are shown, in order. */
   rows: readonly number[];
+}
+
+/** What a skip range covers, and the row that it leads to. */
+export interface Band extends Span {
+  head: number;
 }
 
 export interface DrawingProps {
@@ -20,13 +26,15 @@ export interface DrawingProps {
   count: number;
   width: number;
   related: ReadonlyMap<number, string>;
+  bands: readonly Band[];
 }
 
 /** The lanes are drawn once; what a selection marks is drawn over them. */
-export function Drawing({ lanes, place, start, count, width, related }: DrawingProps) {
+export function Drawing({ lanes, place, start, count, width, related, bands }: DrawingProps) {
   const picture = useMemo(() => drawLanes(lanes, place, start, count), [lanes, place, start, count]);
   return (
     <svg class="graph-lanes" aria-hidden="true" width={width} height={count * place.row}>
+      {bands.map((band) => drawBand(lanes, place, start, band))}
       {picture}
       {marks(lanes, place, start, count, related)}
     </svg>
@@ -82,6 +90,28 @@ function marks(
       })}
     </g>
   ));
+}
+
+/** What a skip range covers, as a band beside the lane of its channel, and a line from there to where it leads. */
+function drawBand(lanes: readonly Lane[], place: Place, start: number, { channel, head, from, to }: Band) {
+  const lane = lanes.find((each) => each.channel === channel);
+  const at = place.rows.indexOf(head);
+  const top = place.rows.findIndex((row) => row >= from);
+  const bottom = place.rows.findLastIndex((row) => row <= to);
+  if (!lane || at < 0 || top < 0 || bottom < top) return null;
+  const [x, edge] = [xOf(lane, place), (row: number) => (row - start) * place.row];
+  return (
+    <g key={`${channel} ${from}`} class={`band lane-${lane.colour + 1}`}>
+      <path d={`M${x} ${edge(at) + place.row / 2}V${edge(bottom)}`} />
+      <rect
+        x={x - place.lane / 2 + 1}
+        y={edge(top) + 3}
+        width={place.lane - 2}
+        height={edge(bottom + 1) - edge(top) - 6}
+        rx={place.lane / 2 - 1}
+      />
+    </g>
+  );
 }
 
 function xOf(lane: Lane, place: Place): number {

@@ -11,11 +11,11 @@ import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
 import { saveFile } from "../parts/save";
 import { useDebounced } from "../use-debounced";
-import { Drawing, type Place } from "./drawing";
+import { type Band, Drawing, type Place } from "./drawing";
 import { channelLabel } from "./label";
 import { layOut, MAX_COLUMNS, type Lane } from "./lanes";
+import { foldedRows, restingName } from "./rest";
 import { Selected } from "./selected";
-import { textOf } from "./texts";
 import { type Channel, type UpgradeData, Upgrades, type Version } from "./upgrades";
 
 /** Rows from which on those out of sight are not drawn. */
@@ -48,7 +48,18 @@ export function UpdateGraph(props: UpdateGraphProps) {
   const [onlyHeads, setOnlyHeads] = useState(false);
   const [allLanes, setAllLanes] = useState(false);
   const shown = useMemo(() => channelsOf(upgrades, channel), [upgrades, channel]);
-  const lanes = useMemo(() => layOut(upgrades, shown), [upgrades, shown]);
+  const [selection, setSelection] = useState(props.selected);
+  const resting = useMemo(() => restingName(upgrades, shown), [upgrades, shown]);
+  const prereleases = useMemo(() => foldedRows(upgrades), [upgrades]);
+  const isFolded = (name: string | undefined) => prereleases.has(upgrades.places.get(name ?? "") ?? -1);
+  const isSelected = isFolded(selection.current) || isFolded(selection.marked);
+  const [unfolded, setUnfolded] = useState(false);
+  // What was unfolded by a selection stays so when the next one is selected.
+  useEffect(() => {
+    if (isSelected) setUnfolded(true);
+  }, [isSelected]);
+  const folded = unfolded || isSelected ? NO_ROWS : prereleases;
+  const lanes = useMemo(() => layOut(upgrades, shown, folded), [upgrades, shown, folded]);
   const isNarrow = useNarrow();
   const columns = isNarrow ? MAX_COLUMNS / 2 : MAX_COLUMNS;
   const drawn = useMemo(
@@ -57,7 +68,6 @@ export function UpdateGraph(props: UpdateGraphProps) {
   );
   const rows = useMemo(() => rowsOf(upgrades, lanes, onlyHeads), [upgrades, lanes, onlyHeads]);
   const place = useMemo((): Place => ({ lane: isNarrow ? 12 : 18, row: isNarrow ? 52 : 32, rows }), [isNarrow, rows]);
-  const [selection, setSelection] = useState(props.selected);
   // An arrow key that is held down selects faster than browsers let a page change its address.
   const settled = useDebounced(selection);
   useEffect(() => onSettle(settled), [settled]);
@@ -73,10 +83,16 @@ export function UpdateGraph(props: UpdateGraphProps) {
         <label class="check">
           <input type="checkbox" checked={onlyHeads} onChange={() => setOnlyHeads(!onlyHeads)} /> Only heads
         </label>
+        {prereleases.size > 0 && (
+          <label class="check">
+            <input type="checkbox" checked={folded === NO_ROWS} onChange={() => setUnfolded(!unfolded)} /> Pre-releases (
+            {prereleases.size})
+          </label>
+        )}
         <p role="status">{counted(rows.length, "version")}</p>
         <Export packageName={packageName} upgrades={upgrades} channels={shown} />
       </div>
-      <Legend upgrades={upgrades} lanes={drawn} />
+      <Legend upgrades={upgrades} lanes={drawn} described={selection.marked ? undefined : (selection.current ?? resting)} />
       {drawn.length < lanes.length && (
         <p>
           <button type="button" onClick={() => setAllLanes(true)}>
@@ -90,6 +106,7 @@ export function UpdateGraph(props: UpdateGraphProps) {
           lanes={drawn}
           place={place}
           selection={selection}
+          resting={resting}
           onSelect={setSelection}
           open={open}
         />
@@ -98,6 +115,7 @@ export function UpdateGraph(props: UpdateGraphProps) {
           packageName={packageName}
           upgrades={upgrades}
           selection={selection}
+          resting={resting}
           onSelect={setSelection}
         />
       </div>
@@ -157,13 +175,17 @@ function ChannelSelect({ channels, channel, withChannel }: ChannelSelectProps) {
 }
 
 function Export({ packageName, upgrades, channels }: { packageName: string; upgrades: Upgrades; channels: number[] }) {
-  const text = (format: "mermaid" | "dot" | "svg") => textOf(format, packageName, upgrades, channels);
-  const download = () => saveFile({ name: `${packageName}.svg`, type: "image/svg+xml", text: text("svg") });
+  const text = async (format: "mermaid" | "dot" | "svg") =>
+    (await loadTexts()).textOf(format, packageName, upgrades, channels);
+  const download = async () =>
+    saveFile({ name: `${packageName}.svg`, type: "image/svg+xml", text: await text("svg") });
+  // A click that needs it tries again.
+  const prepare = () => void loadTexts().catch(() => undefined);
   return (
-    <div class="graph-export" role="group" aria-label="Export">
+    <div class="graph-export" role="group" aria-label="Export" onPointerEnter={prepare} onFocusCapture={prepare}>
       <Copy text={() => text("mermaid")} label="Mermaid" />
       <Copy text={() => text("dot")} label="DOT" />
-      <button type="button" onClick={download}>
+      <button type="button" onClick={() => void download().catch(() => undefined)}>
         <Glyph name="download" />
         SVG
       </button>
@@ -171,16 +193,38 @@ function Export({ packageName, upgrades, channels }: { packageName: string; upgr
   );
 }
 
-function Legend({ upgrades, lanes }: { upgrades: Upgrades; lanes: readonly Lane[] }) {
+/** Loads what writes the texts, which few readers want. */
+function loadTexts() {
+  return import("./texts");
+}
+
+interface LegendProps {
+  upgrades: Upgrades;
+  lanes: readonly Lane[];
+  /** The version that a band may lead to. */
+  described: string | undefined;
+}
+
+function Legend({ upgrades, lanes, described }: LegendProps) {
+  const row = upgrades.places.get(described ?? "");
+  const isBanded = row !== undefined && upgrades.ranges(row).length > 0;
   return (
-    <ul class="graph-legend" role="list" aria-label="Lanes, from left to right">
-      {lanes.map(({ channel, colour }) => (
-        <li key={channel}>
-          <span class={`swatch lane-${colour + 1}`} aria-hidden="true" />
-          <bdi>{channelLabel(upgrades.channels[channel]!)}</bdi>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="graph-legend" role="list" aria-label="Lanes, from left to right">
+        {lanes.map(({ channel, colour }) => (
+          <li key={channel}>
+            <span class={`swatch lane-${colour + 1}`} aria-hidden="true" />
+            <bdi>{channelLabel(upgrades.channels[channel]!)}</bdi>
+          </li>
+        ))}
+      </ul>
+      {isBanded && (
+        <p class="graph-legend">
+          <span class="swatch band" aria-hidden="true" />
+          upgraded to {upgrades.rows[row]!.bundle?.version ?? described} in one step, by a skip range
+        </p>
+      )}
+    </>
   );
 }
 
@@ -189,15 +233,23 @@ interface RowsProps {
   lanes: readonly Lane[];
   place: Place;
   selection: Selection;
+  /** What is shown while nothing is selected. */
+  resting: string | undefined;
   onSelect: (selection: Selection) => void;
   open: (name: string) => void;
 }
 
 /** A grid in which one row can have the focus; arrows move it. */
-function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) {
+function Rows({ upgrades, lanes, place, selection, resting, onSelect, open }: RowsProps) {
   const grid = useRef<HTMLDivElement>(null);
   const { rows } = place;
-  const related = useMemo(() => relatedRows(upgrades, selection), [upgrades, selection]);
+  const described = selection.current ?? resting;
+  const related = useMemo(
+    () => relatedRows(upgrades, { ...selection, current: described }),
+    [upgrades, selection, described],
+  );
+  const head = selection.marked === undefined ? upgrades.places.get(described ?? "") : undefined;
+  const bands = useMemo((): Band[] => (head === undefined ? [] : upgrades.ranges(head).map((span) => ({ ...span, head }))), [upgrades, head]);
   const heads = useMemo(() => namesByRow(upgrades, (channel) => upgrades.heads(channel)), [upgrades]);
   const stranded = useMemo(() => namesByRow(upgrades, (channel) => upgrades.stranded(channel)), [upgrades]);
   const current = selection.current === undefined ? -1 : rows.indexOf(upgrades.places.get(selection.current) ?? -1);
@@ -284,6 +336,7 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
             count={Math.min(CHUNK, rows.length - start)}
             width={width}
             related={related}
+            bands={bands}
           />
           {rows.slice(start, start + CHUNK).map((row, index) => (
             <GraphRow
@@ -307,6 +360,7 @@ function Rows({ upgrades, lanes, place, selection, onSelect, open }: RowsProps) 
 }
 
 const NONE: readonly string[] = [];
+const NO_ROWS: ReadonlySet<number> = new Set();
 
 interface GraphRowProps {
   upgrades: Upgrades<GraphVersion>;

@@ -38,12 +38,12 @@ export interface Line {
 }
 
 /**
- * Draws the channels of these indexes. Lanes are in the order of the default channel first, then of the head, highest
- * version first: that reads like a staircase. Where there are more than `MAX_COLUMNS`, lanes that do not overlap share a
- * column.
+ * Draws the channels of these indexes, without the rows that are folded. Lanes are in the order of the default channel
+ * first, then of the head, highest version first: that reads like a staircase. Where there are more than `MAX_COLUMNS`,
+ * lanes that do not overlap share a column.
  */
-export function layOut(upgrades: Upgrades, channels: readonly number[]): Lane[] {
-  const lanes = channels.map((channel) => draw(upgrades, channel));
+export function layOut(upgrades: Upgrades, channels: readonly number[], folded: ReadonlySet<number> = new Set()): Lane[] {
+  const lanes = channels.map((channel) => draw(upgrades, channel, folded));
   const isDefault = (lane: Lane) => Number(upgrades.channels[lane.channel]!.isDefault);
   const name = (lane: Lane) => upgrades.channels[lane.channel]!.name;
   // Channels without a head compare as Infinity - Infinity, which is no number, so that their names decide.
@@ -58,7 +58,7 @@ export function layOut(upgrades: Upgrades, channels: readonly number[]): Lane[] 
   return lanes;
 }
 
-function draw(upgrades: Upgrades, channel: number): Lane {
+function draw(upgrades: Upgrades, channel: number, folded: ReadonlySet<number>): Lane {
   const [heads, stranded] = [upgrades.heads(channel), upgrades.stranded(channel)];
   const rows = new Set<number>();
   for (const { name, replaces } of upgrades.channels[channel]!.entries) {
@@ -72,7 +72,8 @@ function draw(upgrades: Upgrades, channel: number): Lane {
     if (stranded.has(row)) return "stranded";
     return heads.has(row) ? "head" : "none";
   };
-  const dots = [...rows].sort((one, other) => one - other).map((row) => ({ row, mark: mark(row) }));
+  const shown = [...rows].filter((row) => !folded.has(row)).sort((one, other) => one - other);
+  const dots = shown.map((row) => ({ row, mark: mark(row) }));
   return { channel, column: 0, colour: 0, dots, lines: linesOf(upgrades, channel, dots) };
 }
 
@@ -80,8 +81,11 @@ function linesOf(upgrades: Upgrades, channel: number, dots: Dot[]): Line[] {
   const order = new Map(dots.map(({ row }, at) => [row, at]));
   const lines: Line[] = [];
   const known = new Set<string>();
+  const past = pastFolded(upgrades, channel, order);
   const add = (name: string, to: number, kind: Line["kind"]) => {
-    const from = upgrades.places.get(name);
+    if (!order.has(to)) return;
+    const replaced = upgrades.places.get(name);
+    const from = kind === "replaces" ? past(replaced) : replaced;
     if (from === undefined || from === to || !order.has(from)) return;
     if (known.has(`${from} ${to}`)) return;
     known.add(`${from} ${to}`);
@@ -93,6 +97,26 @@ function linesOf(upgrades: Upgrades, channel: number, dots: Dot[]): Line[] {
     for (const skipped of new Set(skips)) add(skipped, to, "skips");
   }
   return lines;
+}
+
+/** Goes from a folded row to the one that it replaces, until there is one that is shown. */
+function pastFolded(upgrades: Upgrades, channel: number, shown: ReadonlyMap<number, number>) {
+  const replaced = new Map<number, number | undefined>();
+  for (const { name, replaces } of upgrades.channels[channel]!.entries) {
+    if (replaces !== null) replaced.set(upgrades.places.get(name)!, upgrades.places.get(replaces)!);
+  }
+  return (row: number | undefined) => {
+    const passed = [];
+    while (row !== undefined && !shown.has(row)) {
+      passed.push(row);
+      const next: number | undefined = replaced.get(row);
+      // Broken channels go in circles.
+      replaced.delete(row);
+      row = next;
+    }
+    for (const each of passed) replaced.set(each, row);
+    return row;
+  };
 }
 
 /** The row of the highest head; a channel without one comes last. */

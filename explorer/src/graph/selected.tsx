@@ -15,16 +15,18 @@ interface SelectedProps {
   packageName: string;
   upgrades: Upgrades<GraphVersion>;
   selection: Selection;
+  /** What is shown while nothing is selected. */
+  resting: string | undefined;
   onSelect: (selection: Selection) => void;
 }
 
 export function Selected(props: SelectedProps) {
-  const { upgrades, selection } = props;
-  const row = upgrades.places.get(selection.current ?? "");
+  const { upgrades, selection, resting } = props;
+  const row = upgrades.places.get(selection.current ?? resting ?? "");
   const marked = upgrades.places.get(selection.marked ?? "");
   return (
     <aside
-      class={row === undefined ? "graph-selected card nothing" : "graph-selected card"}
+      class={selection.current === undefined ? "graph-selected card resting" : "graph-selected card"}
       aria-label="Selected version"
     >
       {row === undefined ? (
@@ -40,6 +42,7 @@ export function Selected(props: SelectedProps) {
 
 function One({ catalog, packageName, upgrades, selection, onSelect, row }: SelectedProps & { row: number }) {
   const { name, bundle, entries } = upgrades.rows[row]!;
+  const isSelected = selection.current !== undefined;
   const isMarked = selection.marked === name;
   // The button goes with the selection; the focus goes to the row.
   const clear = () => {
@@ -53,10 +56,13 @@ function One({ catalog, packageName, upgrades, selection, onSelect, row }: Selec
         <h2>
           <bdi>{bundle?.version ?? name}</bdi>
         </h2>
-        <button type="button" class="plain" aria-label="Clear the selection" title="Clear the selection (Esc)" onClick={clear}>
-          <Glyph name="close" />
-        </button>
+        {isSelected && (
+          <button type="button" class="plain" aria-label="Clear the selection" title="Clear the selection (Esc)" onClick={clear}>
+            <Glyph name="close" />
+          </button>
+        )}
       </header>
+      {!isSelected && <p>Shown until you select another version.</p>}
       <p class="subtle">
         <bdi>{name}</bdi>
       </p>

@@ -55,7 +55,7 @@ export interface Row<V extends Version = Version> {
 }
 
 /** Rows `from` to `to`, both included, that a skip range of the channel leads from. */
-interface Span {
+export interface Span {
   from: number;
   to: number;
   channel: number;
@@ -148,6 +148,11 @@ export class Upgrades<V extends Version = Version> {
     });
     this.addTwins(steps, row);
     return inOrder(steps);
+  }
+
+  /** The skip ranges that lead to a row. */
+  ranges(row: number): readonly Span[] {
+    return this.spans[row]!;
   }
 
   private twinsOf(row: number): number[] {

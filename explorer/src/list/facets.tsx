@@ -7,11 +7,18 @@ import { type ListAddress, navigate } from "../address";
 import { FacetValues, type PackagesData } from "../generated/documents";
 import { Failure } from "../parts";
 import { number } from "../parts/format";
+import { Glyph } from "../parts/glyph";
 import { useDebounced } from "../use-debounced";
 import { useQuery } from "../use-query";
 import { filterOf, type ListKey, toggled } from "./conditions";
 
 type Counts = NonNullable<NonNullable<PackagesData["packages"]>["facets"]>;
+
+/** Facets that are open at first; of the others the title is shown, so that few keys lead past all of them. */
+const OPEN_AT_FIRST: readonly string[] = ["Catalog", "Category", "Deprecation"];
+
+/** Which facets the reader opened or closed since the page was loaded. */
+const choices = new Map<string, boolean>();
 
 interface Value {
   value: string;
@@ -47,6 +54,34 @@ export function Facets({ address, counts, total }: FacetsProps) {
   );
 }
 
+interface GroupProps {
+  title: string;
+  /** How many conditions it sets. */
+  chosen: number;
+  children: ComponentChildren;
+}
+
+/** A facet with a title that opens and closes it. */
+function Group({ title, chosen, children }: GroupProps) {
+  const [isOpen, setOpen] = useState(() => choices.get(title) ?? (chosen > 0 || OPEN_AT_FIRST.includes(title)));
+  const toggle = () => {
+    choices.set(title, !isOpen);
+    setOpen(!isOpen);
+  };
+  return (
+    <fieldset>
+      <legend>
+        <button type="button" aria-expanded={isOpen} onClick={toggle}>
+          {title}
+          {!isOpen && chosen > 0 && ` (${chosen})`}
+          <Glyph name="unfold" />
+        </button>
+      </legend>
+      {isOpen && children}
+    </fieldset>
+  );
+}
+
 interface FacetProps {
   title: string;
   of: ListKey;
@@ -63,8 +98,7 @@ function Facet({ title, of, values, address, isSearched = false }: FacetProps) {
   if (all.length === 0) return null;
   const shown = isLong || all.length <= SHORT + 1 ? all : all.filter(({ value }, at) => at < SHORT || chosen.includes(value));
   return (
-    <fieldset>
-      <legend>{title}</legend>
+    <Group title={title} chosen={chosen.length}>
       {isLong && isSearched ? <Search title={title} of={of} address={address} /> : <Values of={of} values={shown} address={address} />}
       {(shown.length < all.length || isSearched || isLong) && (
         <button type="button" class="plain" aria-expanded={isLong} onClick={() => setLong(!isLong)}>
@@ -72,7 +106,7 @@ function Facet({ title, of, values, address, isSearched = false }: FacetProps) {
           <span class="unseen"> of {title}</span>
         </button>
       )}
-    </fieldset>
+    </Group>
   );
 }
 
@@ -128,17 +162,16 @@ interface OneOfProps {
   title: string;
   of: "certified" | "deprecated";
   address: ListAddress;
-  choices: readonly (readonly [label: string, value: string | undefined, count: number])[];
+  options: readonly (readonly [label: string, value: string | undefined, count: number])[];
   children?: ComponentChildren;
 }
 
-function OneOf({ title, of, address, choices, children }: OneOfProps) {
+function OneOf({ title, of, address, options, children }: OneOfProps) {
   const name = useId();
   return (
-    <fieldset>
-      <legend>{title}</legend>
+    <Group title={title} chosen={address[of] ? 1 : 0}>
       <ul role="list">
-        {choices.map(([label, value, count]) => (
+        {options.map(([label, value, count]) => (
           <li key={label}>
             <label>
               <input type="radio" name={name} checked={address[of] === value} onChange={() => navigate({ ...address, [of]: value }, { stay: true })} />
@@ -149,7 +182,7 @@ function OneOf({ title, of, address, choices, children }: OneOfProps) {
         ))}
       </ul>
       {children}
-    </fieldset>
+    </Group>
   );
 }
 
@@ -161,9 +194,9 @@ function countsOf(answers: Answers): [yes: number, no: number] {
 function Deprecation({ address, counts }: { address: ListAddress; counts: Counts }) {
   const [yes, no] = countsOf(counts.deprecated);
   if (yes + no === 0 && !address.deprecated) return null;
-  const choices = [["All", undefined, yes + no] as const, ["Without deprecated", "no", no] as const, ["Only deprecated", "only", yes] as const];
+  const options = [["All", undefined, yes + no] as const, ["Without deprecated", "no", no] as const, ["Only deprecated", "only", yes] as const];
   return (
-    <OneOf title="Deprecation" of="deprecated" address={address} choices={choices}>
+    <OneOf title="Deprecation" of="deprecated" address={address} options={options}>
       <p class="none">By the marks of the catalog, not by names.</p>
     </OneOf>
   );
@@ -174,9 +207,9 @@ function Certified({ address, counts, total }: { address: ListAddress; counts: C
   const [yes, no] = countsOf(counts.certified);
   if (yes + no === 0 && !address.certified) return null;
   const silent = total - yes - no;
-  const choices = [["Any", undefined, address.certified ? yes + no : total] as const, ["Certified", "yes", yes] as const, ["Not certified", "no", no] as const];
+  const options = [["Any", undefined, address.certified ? yes + no : total] as const, ["Certified", "yes", yes] as const, ["Not certified", "no", no] as const];
   return (
-    <OneOf title="Certified" of="certified" address={address} choices={choices}>
+    <OneOf title="Certified" of="certified" address={address} options={options}>
       {!address.certified && silent > 0 && <p class="none">{number(silent)} say nothing.</p>}
     </OneOf>
   );

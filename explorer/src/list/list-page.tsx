@@ -4,20 +4,18 @@ import "./list.css";
 
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 
-import { EVERYTHING, Heading, href, Link, type ListAddress, navigate, recall, remember, replace } from "../address";
+import { Heading, href, Link, type ListAddress, navigate, recall, remember, replace } from "../address";
 import { clusterText, cluster, setCluster } from "../cluster/cluster";
 import { useInstalled } from "../cluster/use-installed";
 import { Packages, type PackagesData } from "../generated/documents";
-import { Dialog, Empty, Failure, Loading, OpenInPlayground } from "../parts";
+import { Dialog, Failure, Loading, OpenInPlayground } from "../parts";
 import { counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
 import { useStore } from "../store";
-import { useModule } from "../use-module";
+import { onDemand } from "../use-module";
 import { type QueryState, useQuery } from "../use-query";
 import { chipsOf, sortOf, variablesOf, withoutConditions } from "./conditions";
 import { Facets } from "./facets";
-import type { Hints } from "./hints";
-import { NoCatalogs } from "./no-catalogs";
 import { SearchField } from "./search-field";
 import { Tiles } from "./tiles";
 
@@ -76,18 +74,13 @@ export function ListPage({ address }: { address: ListAddress }) {
   );
 }
 
-let hints: typeof Hints | undefined;
-
-/** Loads what only a search shows. */
-async function loadHints(): Promise<typeof Hints> {
-  hints = (await import("./hints")).Hints;
-  return hints;
-}
+/** What only a search shows, and what only one that finds nothing. */
+const Hints = onDemand(async () => (await import("./hints")).Hints);
+const Nothing = onDemand(async () => (await import("./nothing")).Nothing, <Loading boxes={3} />);
 
 /** What else the search could mean. Its line is there before what is in it, so that the tiles stay where they are. */
 function Meanings({ address, total }: { address: ListAddress & { q: string }; total: number | undefined }) {
-  const { module: Shown } = useModule(hints, loadHints);
-  return <p class="hints">{Shown && total !== undefined && <Shown address={address} total={total} />}</p>;
+  return <p class="hints">{total !== undefined && <Hints address={address} total={total} />}</p>;
 }
 
 /** The facets. They are rendered after the tiles are painted, which they would hold up. */
@@ -159,28 +152,6 @@ function Matches({ address, found, result: { stale, loading } }: { address: List
     <ul role="list" class={stale ? "tiles stale" : "tiles"} aria-busy={stale && loading}>
       <Tiles address={address} page={found} installed={installed} shown={stale ? 1 : pages} onMore={more} />
     </ul>
-  );
-}
-
-function Nothing({ address }: { address: ListAddress }) {
-  const chips = chipsOf(address, (name) => name);
-  if (!address.q && chips.length === 0) return <NoCatalogs />;
-  const asked = [address.q && `“${address.q}”`, ...chips.map(({ label, value }) => `${label.toLowerCase()} ${value}`)];
-  return (
-    <Empty title="No package matches">
-      <p>You asked for {asked.filter(Boolean).join(", ")}.</p>
-      {chips.length > 0 && (
-        <Link class="button" to={withoutConditions(address)}>
-          Remove all filters
-        </Link>
-      )}
-      {address.q && (
-        <Link class="button" to={{ ...address, q: undefined }}>
-          Clear the search
-        </Link>
-      )}
-      <Link to={EVERYTHING}>Show all packages</Link>
-    </Empty>
   );
 }
 

@@ -8,8 +8,8 @@ import { Glyph } from "./glyph";
 const SAID_MILLISECONDS = 2000;
 
 export interface CopyProps {
-  /** What is copied. */
-  text: string | (() => string);
+  /** What is copied, or what makes it when it is wanted. */
+  text: string | (() => string | Promise<string>);
   /** What the button says. */
   label?: string;
   /** Whether it shows a sign only; the label is read all the same. */
@@ -24,7 +24,9 @@ export function Copy({ text, label = "Copy", icon = false }: CopyProps) {
     return () => clearTimeout(timer);
   }, [outcome]);
   const copy = () => {
-    copyText(typeof text === "string" ? text : text()).then(
+    const made = typeof text === "string" ? text : text();
+    // Some browsers copy only while they handle the click.
+    (typeof made === "string" ? copyText(made) : made.then(copyText)).then(
       () => setOutcome("copied"),
       () => setOutcome("failed"),
     );

@@ -15,6 +15,7 @@ const PATHS = {
   open: "M14 4h6v6M20 4l-9 9M18 14v6H4V6h6",
   search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13zM15.5 15.5L21 21",
   switch: "M4 8h14M14 4l4 4-4 4M20 16H6M10 12l-4 4 4 4",
+  unfold: "M7 10l5 5 5-5",
   system: "M3 4.5h18v12H3zM9 20.5h6M12 16.5v4",
 } as const;
 
