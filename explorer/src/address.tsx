@@ -22,6 +22,8 @@ export interface ListAddress {
   feature: readonly string[];
   /** Architectures that its author names. The key `architecture` is that of the reader's cluster. */
   arch: readonly string[];
+  /** Whether OLM v1 can install it, as the schema says it. */
+  olmv1: readonly string[];
   certified?: "yes" | "no" | undefined;
   deprecated?: "no" | "only" | undefined;
   sort?: "best" | "name" | "new" | undefined;
@@ -173,6 +175,7 @@ export const EVERYTHING: ListAddress = {
   mode: [],
   feature: [],
   arch: [],
+  olmv1: [],
 };
 
 /** What a query string shows. Unknown keys are ignored; what makes no sense is the list. */
@@ -223,6 +226,7 @@ export function parseAddress(search: string): Address {
     mode: all("mode"),
     feature: all("feature"),
     arch: all("arch"),
+    olmv1: all("olmv1"),
     certified: choice("certified", ["yes", "no"]),
     deprecated: choice("deprecated", ["no", "only"]),
     sort: choice("sort", ["best", "name", "new"]),

@@ -91,7 +91,7 @@ async function isAsked(page) {
 
 /** A server without catalogs. @param {BrowserContext} context */
 async function empty(context) {
-  const lists = ["catalogs", "categories", "providers", "capabilityLevels", "installModes", "infrastructureFeatures", "keywords", "architectures", "certified", "deprecated"];
+  const lists = ["catalogs", "categories", "providers", "capabilityLevels", "installModes", "infrastructureFeatures", "keywords", "architectures", "olmV1", "certified", "deprecated"];
   const facets = Object.fromEntries(lists.map((name) => [name, []]));
   const data = {
     Packages: { packages: { totalCount: 0, pageInfo: { hasNextPage: false, endCursor: null }, edges: [], facets } },

@@ -220,6 +220,18 @@ test("packages are filtered by what their authors say of certificates and archit
   await page.getByRole("link", { name: "Remove the filter Architecture: amd64" }).waitFor();
 });
 
+test("packages are filtered by whether OLM v1 can install them, and a version says why not", async () => {
+  await open("?in=example");
+  await page.getByRole("button", { name: "OLM v1", exact: true }).click();
+  await page.getByRole("group", { name: "OLM v1" }).getByRole("checkbox", { name: "No", exact: true }).check();
+  await page.waitForURL("**/?in=example&olmv1=NO");
+  await page.getByRole("link", { name: "Remove the filter OLM v1: No" }).waitFor();
+  await page.getByRole("link", { name: /Nightjar/ }).first().click();
+  await page.getByText("cannot install it").waitFor();
+  await page.getByRole("link", { name: "Install", exact: true }).first().click();
+  await page.getByText(/^OLM v1 refuses nightjar/).waitFor();
+});
+
 test("a comparison of contents is filtered by name and by kind of change", async () => {
   await open("?diff=1&from=example&to=hostile");
   await page.getByLabel("Filter").fill("plain-00");

@@ -2,17 +2,19 @@
 
 import { EVERYTHING, type ListAddress } from "../address";
 import { cluster, platformInput } from "../cluster/cluster";
-import type { CapabilityLevel, InstallModeType, PackageFilter, PackageOrder, PackagesVariables } from "../generated/documents";
-import { installMode, level } from "../parts/format";
+import type { CapabilityLevel, InstallModeType, OlmV1Installability, PackageFilter, PackageOrder, PackagesVariables } from "../generated/documents";
+import { installMode, level, olmV1 } from "../parts/format";
 
 /** Tiles of one page. */
 export const PAGE_SIZE = 60;
 
 /** Conditions that are lists of values, by their key in the address. */
-export type ListKey = "in" | "category" | "provider" | "keyword" | "level" | "mode" | "feature" | "arch";
+export type ListKey = "in" | "category" | "provider" | "keyword" | "level" | "mode" | "feature" | "arch" | "olmv1";
 
 const LEVELS: readonly CapabilityLevel[] = ["BASIC_INSTALL", "SEAMLESS_UPGRADES", "FULL_LIFECYCLE", "DEEP_INSIGHTS", "AUTO_PILOT"];
 const MODES: readonly InstallModeType[] = ["OWN_NAMESPACE", "SINGLE_NAMESPACE", "MULTI_NAMESPACE", "ALL_NAMESPACES"];
+
+const OLM_V1: readonly OlmV1Installability[] = ["YES", "TECH_PREVIEW", "NO", "UNKNOWN"];
 
 /** A name that no package has: for conditions that nothing can meet. */
 const NO_NAME = "\u0000";
@@ -20,8 +22,9 @@ const NO_NAME = "\u0000";
 export function filterOf(address: ListAddress): PackageFilter {
   const levels = LEVELS.filter((each) => address.level.includes(each));
   const modes = MODES.filter((each) => address.mode.includes(each));
+  const installable = OLM_V1.filter((each) => address.olmv1.includes(each));
   const platform = platformInput(cluster.get());
-  const isImpossible = levels.length < address.level.length || modes.length < address.mode.length;
+  const isImpossible = levels.length < address.level.length || modes.length < address.mode.length || installable.length < address.olmv1.length;
   return {
     ...(address.q && { search: address.q }),
     ...(isImpossible && { names: [NO_NAME] }),
@@ -32,6 +35,7 @@ export function filterOf(address: ListAddress): PackageFilter {
     ...(modes.length > 0 && { installModes: modes }),
     ...(address.feature.length > 0 && { infrastructureFeatures: address.feature }),
     ...(address.arch.length > 0 && { architectures: address.arch }),
+    ...(installable.length > 0 && { olmV1: installable }),
     ...(address.certified && { certified: address.certified === "yes" }),
     ...(platform && { compatibleWith: platform }),
     ...(address.deprecated && { deprecated: address.deprecated === "only" }),
@@ -84,6 +88,7 @@ export function chipsOf(address: ListAddress, catalogName: (name: string) => str
     ["mode", "Install mode", installMode],
     ["feature", "Feature", same],
     ["arch", "Architecture", same],
+    ["olmv1", "OLM v1", olmV1],
   ];
   const chips = lists.flatMap(([key, label, name]) =>
     address[key].map((value) => ({ label, value: name(value), without: toggled(address, key, value) })),

@@ -49,6 +49,7 @@ export function Facets({ address, counts, total }: FacetsProps) {
       <Facet title="Feature" of="feature" values={counts.infrastructureFeatures} address={address} />
       <Certified address={address} counts={counts} total={total} />
       <Facet title="Architecture" of="arch" values={counts.architectures} address={address} />
+      <Facet title="OLM v1" of="olmv1" values={counts.olmV1} address={address} />
       <Facet title="Keyword" of="keyword" values={keywords} address={address} isSearched />
     </div>
   );

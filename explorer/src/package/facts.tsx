@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 
 import { type Address, EVERYTHING, Link } from "../address";
 import type { BundleDetails, Metadata } from "../generated/documents";
+import type { OlmV1Installability } from "../generated/types";
 import { WebLink } from "../markdown/web-link";
 import { Copy, Day } from "../parts";
 import { installMode, level } from "../parts/format";
@@ -16,6 +17,7 @@ export function Facts({ metadata, bundle }: { metadata: Metadata | null; bundle?
       {metadata && <Author {...metadata} />}
       {metadata && <Kind {...metadata} />}
       {metadata && <Needs {...metadata} maxOpenShiftVersion={bundle?.maxOpenShiftVersion ?? null} />}
+      {bundle && <OlmV1 {...bundle.olmV1} />}
       {bundle && <Support {...bundle} />}
       {metadata?.containerImage && (
         <Fact term="Operator image">
@@ -111,6 +113,23 @@ function Needs(metadata: Metadata & { maxOpenShiftVersion: string | null }) {
       )}
       {maxOpenShiftVersion && <Fact term="OpenShift">up to {maxOpenShiftVersion}</Fact>}
     </>
+  );
+}
+
+const INSTALLABLE: Record<OlmV1Installability, string> = {
+  YES: "can install it",
+  TECH_PREVIEW: "can install it with a feature gate",
+  NO: "cannot install it",
+  UNKNOWN: "not known",
+};
+
+/** Whether OLM v1 can install the version, with the reasons. */
+function OlmV1({ installable, blockers }: BundleDetails["olmV1"]) {
+  return (
+    <Fact term="OLM v1">
+      {INSTALLABLE[installable]}
+      <List items={blockers.map(({ detail }) => detail)} />
+    </Fact>
   );
 }
 

@@ -80,6 +80,13 @@ export function installMode(value: string): string {
   return MODES[value] ?? value;
 }
 
+const OLM_V1: Record<string, string> = { YES: "Yes", TECH_PREVIEW: "Technology preview", NO: "No", UNKNOWN: "Unknown" };
+
+/** Whether OLM v1 can install a bundle, in words. */
+export function olmV1(value: string): string {
+  return OLM_V1[value] ?? value;
+}
+
 const REASONS: Record<UpdateReason, string> = { REPLACES: "replaces", SKIPS: "skips", SKIP_RANGE: "skip range" };
 
 /** What in the entries of channels allows an upgrade. Between bundles of one version none is needed. */

@@ -102,6 +102,11 @@ function Extension({ address, found, bundle }: TabProps) {
   return (
     <section class="card stack">
       <h2>OLM v1: ClusterExtension</h2>
+      {bundle?.olmV1.installable === "NO" && (
+        <p class="alert warning">
+          OLM v1 refuses {bundle.name}: {bundle.olmV1.blockers.find(({ hard }) => hard)?.detail}
+        </p>
+      )}
       <div class="snippet-options">
         <Field label="Namespace" value={namespace} onInput={setNamespace} />
         <label class="field">
