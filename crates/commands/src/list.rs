@@ -4,7 +4,7 @@ use printing::text;
 use serde_json::{Value, json};
 
 use crate::age::age_now;
-use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs};
+use crate::args::{DeprecatedArg, ListArgs, ListKind, SearchArgs, SupportArgs};
 use crate::documents::{
     BUNDLES, CATALOGS, CHANNELS, FACET_VALUES, LOAD_STATUSES, METAS, PACKAGE_NAMES, PACKAGES,
     PROBLEMS,
@@ -239,7 +239,8 @@ pub async fn search<T: GraphqlTransport>(
         "provides": args.provides,
         "deprecated": deprecated,
     });
-    let variables = json!({ "catalogs": session.catalogs, "filter": filter });
+    let mut variables = json!({ "catalogs": session.catalogs, "filter": filter });
+    SupportArgs::default().add_to(&mut variables);
     let items = session.walk(PACKAGES, variables, "/packages").await?;
     if items.is_empty() {
         hint_at_values(session, args).await;
@@ -469,7 +470,8 @@ pub(crate) async fn bundle_hint<T: GraphqlTransport>(
     if packages.is_empty() {
         return error.hint(format!("`{list}` lists the bundles of a package"));
     }
-    let variables = json!({ "catalogs": session.catalogs, "packages": packages });
+    let mut variables = json!({ "catalogs": session.catalogs, "packages": packages });
+    SupportArgs::default().add_to(&mut variables);
     let listed = session.walk_all(BUNDLES, variables, "/bundles").await;
     let names: Vec<_> = listed
         .unwrap_or_default()

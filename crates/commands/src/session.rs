@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use printing::text;
 use serde_json::{Value, json};
 
-use crate::args::{InstalledArg, begins_like_version, parse_installed};
+use crate::args::{InstalledArg, SupportArgs, begins_like_version, parse_installed};
 use crate::documents::{BUNDLES, CHANNELS, PACKAGE_NAMES, SERVED, SIMILAR_PACKAGES};
 use crate::output::{ObjectList, OutputFormat, hint};
 use crate::similar::{question, similar_names};
@@ -212,7 +212,8 @@ impl<T: GraphqlTransport> CommandSession<T> {
             return Ok(InstalledArg { name, version });
         }
         let (catalogs, name) = self.split(package);
-        let variables = json!({ "catalogs": catalogs, "packages": [name] });
+        let mut variables = json!({ "catalogs": catalogs, "packages": [name] });
+        SupportArgs::default().add_to(&mut variables);
         let bundles = self.walk_all(BUNDLES, variables, "/bundles").await?;
         if bundles.is_empty() {
             return Err(self.no_package(package).await);

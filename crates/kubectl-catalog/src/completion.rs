@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Command, FromArgMatches as _};
+use commands::args::SupportArgs;
 use commands::documents::{CHANNELS, PACKAGES, SERVED};
 use commands::{CommandError, GraphqlTransport as _, ListRequest};
 use printing::text;
@@ -235,11 +236,13 @@ async fn packages(
     let (catalogs, word) = session.split(last);
     let prefix = &last[..last.len() - word.len()];
     if word.is_empty() {
+        let mut variables = json!({ "catalogs": catalogs });
+        SupportArgs::default().add_to(&mut variables);
         let found = session
             .transport
             .list(ListRequest {
                 document: PACKAGES,
-                variables: json!({ "catalogs": catalogs }),
+                variables,
                 connection: "/packages",
                 limit: MAX_PACKAGES,
             })

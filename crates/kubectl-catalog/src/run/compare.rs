@@ -1,6 +1,7 @@
 //! `compare`: differences between two bundles of a package.
 
 use commands::CommandError;
+use commands::args::SupportArgs;
 use commands::describe::{BUNDLE_ROWS, api};
 use commands::documents::BUNDLE;
 use commands::output::{ObjectList, TableColumn, column, hint, is_structured, name, print_object};
@@ -28,8 +29,9 @@ pub(super) async fn compare(
         bundle_name(session, &chosen, a).await?,
         bundle_name(session, &chosen, b).await?,
     ];
-    let variables =
+    let mut variables =
         json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "names": names });
+    SupportArgs::default().add_to(&mut variables);
     let data = session.data(BUNDLE, &variables).await?;
     let bundles = data["bundles"]["nodes"]
         .as_array()

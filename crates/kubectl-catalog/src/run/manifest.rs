@@ -1,5 +1,6 @@
 //! `manifest`: objects for a cluster, for `kubectl apply -f -`. The plugin itself changes nothing.
 
+use commands::args::SupportArgs;
 use commands::documents::{BUNDLES, RESOLVE};
 use commands::output::{OutputFormat, hint, print, yaml};
 use commands::{ChosenPackage, CommandError, ExitStatus, ListRequest};
@@ -66,8 +67,9 @@ async fn check(
     let mut found = Vec::new();
     if let Some(range) = range.filter(|_| kind == ManifestKind::ClusterExtension) {
         let filter = json!({ "channels": channels, "versionRange": range });
-        let variables =
+        let mut variables =
             json!({ "catalogs": [chosen.catalog], "packages": [chosen.package], "filter": filter });
+        SupportArgs::default().add_to(&mut variables);
         found = session
             .list(ListRequest {
                 document: BUNDLES,

@@ -34,9 +34,13 @@ const REASON: TableColumn = column("REASON", |item| text(item, "/reason"));
 const CATALOG: TableColumn = wide("CATALOG", |item| text(item, "/package/catalog/name"));
 const KIND: TableColumn = wide("KIND", |item| text(item, "/kind"));
 
-const COLUMNS: [TableColumn; 10] = [
-    NAME, NAMESPACE, PACKAGE, INSTALLED, CAN_GO_TO, NEWEST, DEPRECATED, REASON, CATALOG, KIND,
+/// Columns before the phase of support.
+const COLUMNS: [TableColumn; 7] = [
+    NAME, NAMESPACE, PACKAGE, INSTALLED, CAN_GO_TO, NEWEST, DEPRECATED,
 ];
+
+/// Columns behind it.
+const LAST_COLUMNS: [TableColumn; 3] = [REASON, CATALOG, KIND];
 
 /// Lists what is installed, with what it can be upgraded to.
 pub(super) async fn outdated(
@@ -74,10 +78,12 @@ pub(super) async fn outdated(
             .map(|object| item(object, &nothing, NO_VERSION)),
     );
     let is_outdated = items.iter().any(|item| !item["successor"].is_null());
+    let mut columns = args.support.columns(&COLUMNS, BUNDLE_SUPPORT);
+    columns.extend(LAST_COLUMNS);
     let shown = |item: &Value| name("installed", item, &["/kind", "/name"]);
     session.print_list(ObjectList {
         kind: "InstalledPackage",
-        columns: args.support.columns(&COLUMNS, BUNDLE_SUPPORT),
+        columns,
         name: shown,
         items,
     })?;
