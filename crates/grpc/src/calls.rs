@@ -227,7 +227,7 @@ impl CallContext {
             };
             while is_current() {
                 tokio::select! {
-                    changed = changes.changed() => if changed.is_err() {
+                    observed = changes.changed() => if observed.is_err() {
                         return;
                     },
                     () = drain.ended() => return,
