@@ -223,9 +223,9 @@ test("packages are filtered by what their authors say of certificates and archit
 test("packages are filtered by whether OLM v1 can install them, and a version says why not", async () => {
   await open("?in=example");
   await page.getByRole("button", { name: "OLM v1", exact: true }).click();
-  await page.getByRole("group", { name: "OLM v1" }).getByRole("checkbox", { name: "No", exact: true }).check();
+  await page.getByRole("group", { name: "OLM v1" }).getByRole("checkbox", { name: "Not installable" }).check();
   await page.waitForURL("**/?in=example&olmv1=NO");
-  await page.getByRole("link", { name: "Remove the filter OLM v1: No" }).waitFor();
+  await page.getByRole("link", { name: "Remove the filter OLM v1: Not installable" }).waitFor();
   await page.getByRole("link", { name: /Nightjar/ }).first().click();
   await page.getByText("cannot install it").waitFor();
   await page.getByRole("link", { name: "Install", exact: true }).first().click();

@@ -80,7 +80,7 @@ export function installMode(value: string): string {
   return MODES[value] ?? value;
 }
 
-const OLM_V1: Record<string, string> = { YES: "Yes", TECH_PREVIEW: "Technology preview", NO: "No", UNKNOWN: "Unknown" };
+const OLM_V1: Record<string, string> = { YES: "Installable", TECH_PREVIEW: "Technology preview", NO: "Not installable", UNKNOWN: "Unknown" };
 
 /** Whether OLM v1 can install a bundle, in words. */
 export function olmV1(value: string): string {
