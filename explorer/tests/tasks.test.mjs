@@ -227,7 +227,7 @@ test("packages are filtered by whether OLM v1 can install them, and a version sa
   await page.waitForURL("**/?in=example&olmv1=NO");
   await page.getByRole("link", { name: "Remove the filter OLM v1: Not installable" }).waitFor();
   await page.getByRole("link", { name: /Nightjar/ }).first().click();
-  await page.getByText("cannot install it").waitFor();
+  await page.getByText("Not installable").waitFor();
   await page.getByRole("link", { name: "Install", exact: true }).first().click();
   await page.getByText(/^OLM v1 refuses nightjar/).waitFor();
 });

@@ -154,7 +154,7 @@ async fn metrics_access(args: &ServerArgs) -> anyhow::Result<MetricsAccess> {
         return Ok(MetricsAccess::Everybody);
     }
     let client = connect(None).await.map_err(|error| {
-        with_way_out(
+        with_advice(
             &error,
             "cannot ask who may read metrics",
             "--metrics-auth=none lets everybody read them",
@@ -173,7 +173,7 @@ async fn access(
     catalogs: &Catalogs,
     tasks: &mut BackgroundTasks,
 ) -> anyhow::Result<Option<AccessControl>> {
-    let (problem, way_out) = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
+    let (problem, advice) = match (args.access.is_delegated(), args.kube_api.is_delegated()) {
         (false, false) => return Ok(None),
         (true, _) => (
             "cannot ask who may see which catalogs",
@@ -186,7 +186,7 @@ async fn access(
     };
     let api_server = connect(None).await;
     Ok(Some(AccessControl::start(
-        &api_server.map_err(|error| with_way_out(&error, problem, way_out))?,
+        &api_server.map_err(|error| with_advice(&error, problem, advice))?,
         &args.access,
         catalogs,
         tasks,
@@ -200,11 +200,11 @@ fn unusable(error: &anyhow::Error) -> anyhow::Error {
 
 /// Returns the error of a server without an API server to ask. How to do without comes last: it
 /// gives the protection up.
-fn with_way_out(error: &ControllerError, problem: &str, way_out: &str) -> anyhow::Error {
+fn with_advice(error: &ControllerError, problem: &str, advice: &str) -> anyhow::Error {
     let cause = error_chain(error);
     let message = format!("{problem}: {cause}");
     CommandError::new(ExitStatus::Negative, message)
-        .hint(way_out)
+        .hint(advice)
         .into()
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 /// Drains the connection of a request: it takes no further requests, and ends when all responses
-/// are sent. The listener adds it to the extensions of HTTP/2 requests.
+/// are sent. A listener of HTTP/2 alone adds it to the extensions of requests.
 #[derive(Clone, Debug)]
 pub struct ConnectionDrain {
     requested: Arc<watch::Sender<bool>>,
@@ -37,7 +37,7 @@ impl ConnectionDrain {
 
     /// Returns `true` for the first caller of the connection, so that one of its requests observes
     /// what ends it.
-    pub fn observe(&self) -> bool {
+    pub fn try_observe(&self) -> bool {
         !self.has_observer.swap(true, Ordering::Relaxed)
     }
 }

@@ -129,7 +129,7 @@ const OPERATOR_CONDITION: ClusterObjectKind = ClusterObjectKind {
     selector: "",
 };
 
-/// Of a cluster whose OLM does not serve the newer version yet.
+/// `OperatorConditions` of a cluster whose OLM does not serve the newer version yet.
 const OLD_OPERATOR_CONDITION: ClusterObjectKind = ClusterObjectKind {
     path: "/apis/operators.coreos.com/v1/operatorconditions",
     ..OPERATOR_CONDITION

@@ -17,6 +17,8 @@ pub mod document_argument;
 pub mod documents;
 mod error;
 pub mod file_argument;
+#[cfg(test)]
+mod fixture;
 pub mod graph;
 mod jsonpath;
 pub mod list;

@@ -17,7 +17,7 @@ use crate::{CommandError, ExitStatus};
 const API_VERSION: &str = "catalogql.io/v1alpha1";
 
 /// Cell without a value, as kubectl prints it.
-const NONE: &str = "<none>";
+pub(crate) const NONE: &str = "<none>";
 
 /// Hint in place of an empty table.
 pub const NOTHING_FOUND: &str = "nothing found";
@@ -293,7 +293,7 @@ fn split_columns(text: &str) -> Vec<&str> {
 }
 
 /// Returns the text of a cell; that of an empty one as kubectl prints it.
-fn or_none(value: String) -> String {
+pub(crate) fn or_none(value: String) -> String {
     if value.is_empty() {
         NONE.to_owned()
     } else {

@@ -397,10 +397,9 @@ pub(crate) fn strings(list: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
 
     use super::*;
+    use crate::fixture::{self, ready};
 
     /// Transport that has its data at hand, and counts the requests.
     struct StoredResponses {
@@ -421,29 +420,11 @@ mod tests {
     }
 
     fn session(data: Value) -> CommandSession<StoredResponses> {
-        CommandSession {
-            transport: StoredResponses {
-                data,
-                requests: RefCell::default(),
-            },
-            output: OutputFormat::Table,
-            has_headers: true,
-            catalogs: Vec::new(),
-            limit: usize::MAX,
-            sort_by: None,
-            help: HelpCommands {
-                list_catalogs: "",
-                list_bundles: "",
-            },
-        }
-    }
-
-    /// Runs a future that waits for nothing.
-    fn ready<T>(future: impl Future<Output = T>) -> T {
-        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(value) => value,
-            Poll::Pending => panic!("the transport answers at once"),
-        }
+        let transport = StoredResponses {
+            data,
+            requests: RefCell::default(),
+        };
+        fixture::session(transport, OutputFormat::Table)
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`selector`] | label selectors | k8s.io/apimachinery |
 //! | [`ignore`] | `.indexignore` files | joelanford/ignore |
 //! | [`digest`] | SHA-256 digests | |
+//! | [`olm`] | names of OLM in properties and rights | library-olm |
 //! | [`quote`] | Go's `%q`, for messages that equal upstream's | strconv |
 //!
 //! `range` is built on `version`; all others on `quote` at most.
@@ -27,6 +28,7 @@
 pub mod digest;
 pub mod ignore;
 pub mod image;
+pub mod olm;
 pub mod quote;
 pub mod range;
 pub mod selector;

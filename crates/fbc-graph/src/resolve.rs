@@ -14,7 +14,8 @@ mod outcome;
 mod request;
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
-use fbc::{Bundle, Deprecation, Property, UNRESOLVED_TYPES};
+use fbc::{Bundle, Deprecation, Property};
+use fbc_grammar::olm::UNRESOLVED_TYPES;
 use fbc_grammar::range::MastermindsRange;
 
 use candidate::{Candidate, Criteria, compare_catalogs, evaluate_package};

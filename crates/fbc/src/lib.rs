@@ -175,7 +175,7 @@ pub use metadata::{
     PolicyRule, ResourceReference, ServiceAccountPermissions, WebhookDescription, WebhookRule,
     WebhookType, first_sentence, short_name,
 };
-pub use olm_v1::{OlmV1Blocker, OlmV1BlockerCode, OlmV1Evidence, OlmV1Judgement, UNRESOLVED_TYPES};
+pub use olm_v1::{OlmV1Blocker, OlmV1BlockerCode, OlmV1Evidence, OlmV1Judgement};
 pub use outline::Outline;
 pub use package::{Channel, ChannelEntry, Head, Package};
 pub use platform::{Platform, PlatformVersion, PlatformVersionError};

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use fbc_grammar::olm::{OLM_V0_GROUP, OLM_V0_RESOURCES, OLM_V1_GROUP, UNRESOLVED_TYPES};
 use fbc_read::json::JsonText;
 use fbc_read::manifest::{Manifests, read_manifest};
 use install_preview::{
@@ -20,24 +21,6 @@ use crate::metadata::{CsvMetadata, ServiceAccountPermissions};
 use crate::property::{Property, PropertyKind};
 use crate::record::Payload;
 use crate::work::{Step, Work, WorkStopped};
-
-/// Types of properties that declare dependencies, which OLM v1 does not resolve.
-pub const UNRESOLVED_TYPES: [&str; 3] =
-    ["olm.package.required", "olm.gvk.required", "olm.constraint"];
-
-/// API group of OLM v0, and its resources that an operator needs OLM v0 for. Every operator may
-/// have rights on `operatorconditions`, so these say nothing.
-const OLM_V0_GROUP: &str = "operators.coreos.com";
-const OLM_V0_RESOURCES: [&str; 5] = [
-    "subscriptions",
-    "installplans",
-    "clusterserviceversions",
-    "catalogsources",
-    "*",
-];
-
-/// API group of OLM v1: an operator that names it is prepared.
-const OLM_V1_GROUP: &str = "olm.operatorframework.io";
 
 /// Evidence of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

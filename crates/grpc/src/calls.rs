@@ -213,7 +213,7 @@ impl CallContext {
     // OLM v0 reads a catalog when a connection begins, and then not for 30 minutes: for new content
     // it replaces the pod of `opm serve`, which ends the connection.
     fn drain_after(&self, served: &Served) {
-        let Some(drain) = self.drain.clone().filter(ConnectionDrain::observe) else {
+        let Some(drain) = self.drain.clone().filter(ConnectionDrain::try_observe) else {
             return;
         };
         let catalogs = self.catalogs.clone();

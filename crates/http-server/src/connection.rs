@@ -179,7 +179,10 @@ impl ConnectionServer {
 
         let streams = Http2Streams::new();
         let (drain, mut drained) = ConnectionDrain::new();
-        client.insert(drain);
+        // Views that HTTP/1.1 also reaches ask for no drain, and need not carry it.
+        if self.http2_only {
+            client.insert(drain.clone());
+        }
         let service = self.services.http2(&slot, &streams, client);
         let mut connection = std::pin::pin!(
             self.http2

@@ -45,14 +45,14 @@ pub struct Listener {
 
 /// An error of listening on an address.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen on `{address}`{}", way_out(source))]
+#[error("cannot listen on `{address}`{}", advice(source))]
 pub struct ListenError {
     address: String,
     source: io::Error,
 }
 
 /// Returns the advice for an address that cannot be listened on.
-fn way_out(error: &io::Error) -> &'static str {
+fn advice(error: &io::Error) -> &'static str {
     if error.kind() == io::ErrorKind::AddrInUse {
         ": another program listens there; stop it or name another address (port 0 takes a free one)"
     } else {

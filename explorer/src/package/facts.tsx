@@ -4,10 +4,9 @@ import type { ComponentChildren } from "preact";
 
 import { type Address, EVERYTHING, Link } from "../address";
 import type { BundleDetails, Metadata } from "../generated/documents";
-import type { OlmV1Installability } from "../generated/types";
 import { WebLink } from "../markdown/web-link";
 import { Copy, Day } from "../parts";
-import { installMode, level } from "../parts/format";
+import { installMode, level, olmV1 } from "../parts/format";
 
 export function Facts({ metadata, bundle }: { metadata: Metadata | null; bundle?: BundleDetails | null | undefined }) {
   return (
@@ -116,18 +115,11 @@ function Needs(metadata: Metadata & { maxOpenShiftVersion: string | null }) {
   );
 }
 
-const INSTALLABLE: Record<OlmV1Installability, string> = {
-  YES: "can install it",
-  TECH_PREVIEW: "can install it with a feature gate",
-  NO: "cannot install it",
-  UNKNOWN: "not known",
-};
-
 /** Whether OLM v1 can install the version, with the reasons. */
 function OlmV1({ installable, blockers }: BundleDetails["olmV1"]) {
   return (
     <Fact term="OLM v1">
-      {INSTALLABLE[installable]}
+      {olmV1(installable)}
       <List items={blockers.map(({ detail }) => detail)} />
     </Fact>
   );

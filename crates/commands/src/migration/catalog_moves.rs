@@ -21,7 +21,7 @@ const DROPPED: [&str; 6] = [
     "description",
 ];
 
-/// What becomes of a `CatalogSource`.
+/// Outcome of the move of a `CatalogSource`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CatalogOutcome {
     /// A `ClusterCatalog` is to be made.
@@ -47,9 +47,9 @@ pub(super) struct CatalogMove {
     /// Name of the `ClusterCatalog`; empty if there is none.
     pub(super) cluster_catalog: String,
     pub(super) image: String,
-    /// Why the outcome is what it is.
+    /// Reason of the outcome.
     pub(super) reason: String,
-    /// What is left out.
+    /// Fields that are left out or changed.
     pub(super) notes: Vec<String>,
     /// The object to make.
     pub(super) manifest: Option<Value>,
@@ -93,7 +93,7 @@ impl KnownCatalogs {
     }
 }
 
-/// Returns what becomes of all `CatalogSources`, by namespace and name.
+/// Returns the moves of all `CatalogSources`, by namespace and name.
 pub(super) fn catalog_moves(objects: &MigrationObjects) -> Vec<CatalogMove> {
     let mut known = KnownCatalogs::default();
     for catalog in objects.known(MigrationKind::ClusterCatalog) {

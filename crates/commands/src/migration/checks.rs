@@ -1,6 +1,7 @@
 //! Checks of an installed operator: upstream's, under its letters, as a table. They read objects and
 //! what served catalogs offer, and neither a cluster nor a server.
 
+use fbc_grammar::olm::{OLM_V0_GROUP, OLM_V0_RESOURCES, OLM_V1_GROUP, UNRESOLVED_TYPES};
 use printing::text;
 use serde_json::{Value, json};
 
@@ -26,24 +27,6 @@ pub(super) const COMPARED_WITH: [(&str, &str); 5] = [
     ),
 ];
 
-/// Types of properties that are dependencies. Upstream's tool does not know the last one, which OLM v1
-/// refuses as well.
-const REQUIREMENTS: [&str; 3] = ["olm.package.required", "olm.gvk.required", "olm.constraint"];
-
-/// API groups of OLM.
-const OLM_V0_GROUP: &str = "operators.coreos.com";
-const OLM_V1_GROUP: &str = "olm.operatorframework.io";
-
-/// Resources of OLM v0 that an operator needs OLM v0 for. Rights on `operatorconditions` say nothing:
-/// OLM gives them to every operator.
-const OLM_V0_RESOURCES: [&str; 5] = [
-    "subscriptions",
-    "installplans",
-    "clusterserviceversions",
-    "catalogsources",
-    "*",
-];
-
 /// Code of the check whose failure is a status of its own.
 pub(super) const CONFLICT: &str = "CONFLICT";
 
@@ -54,7 +37,7 @@ const INSTALLED: &str = "INSTALLED";
 pub(super) struct MigrationCheck {
     /// Upstream's letters; a word for a check that has none there.
     pub(super) code: &'static str,
-    /// What is checked.
+    /// Condition that passes the check.
     pub(super) title: &'static str,
     /// Flag of upstream's tool that overrides it.
     pub(super) acknowledgement: Option<&'static str>,
@@ -419,7 +402,7 @@ fn dependencies(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
     };
     let required = properties.iter().filter_map(|property| {
         let kind = property["type"].as_str()?;
-        REQUIREMENTS.contains(&kind).then(|| {
+        UNRESOLVED_TYPES.contains(&kind).then(|| {
             let value = &property["value"];
             CheckFault::Hard(match kind {
                 "olm.package.required" => format!(
@@ -433,6 +416,7 @@ fn dependencies(operator: &InstalledOperator<'_>) -> Vec<CheckFault> {
                     text(value, "/version"),
                     text(value, "/kind")
                 ),
+                // Upstream's tool does not know this type.
                 _ => format!(
                     "has a property `{kind}`, which OLM v1 refuses and upstream's tool does not look for"
                 ),

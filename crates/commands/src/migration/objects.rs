@@ -16,19 +16,19 @@ const COPIED_FROM: &str = "olm.copiedFrom";
 /// Kind of the objects that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MigrationKind {
-    /// What OLM v0 is asked to install.
+    /// Operators that OLM v0 is asked to install.
     Subscription,
-    /// What it has installed.
+    /// Operators that it has installed.
     ClusterServiceVersion,
     /// Namespaces that operators watch.
     OperatorGroup,
-    /// What operators tell OLM v0.
+    /// Conditions that operators report to OLM v0.
     OperatorCondition,
     /// Catalogs of OLM v0.
     CatalogSource,
     /// Steps of installs.
     InstallPlan,
-    /// What OLM v1 is asked to install.
+    /// Packages that OLM v1 is asked to install.
     ClusterExtension,
     /// Catalogs of OLM v1.
     ClusterCatalog,

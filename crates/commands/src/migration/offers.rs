@@ -53,7 +53,7 @@ pub(super) struct BundleOffer {
     hard: Vec<(String, String)>,
 }
 
-/// What all catalogs offer.
+/// Packages that all catalogs offer.
 #[derive(Debug, Default)]
 pub(super) struct CatalogOffers {
     catalogs: Vec<OfferingCatalog>,
@@ -84,7 +84,7 @@ pub(super) struct MigrationTarget {
     pub(super) tied: Vec<String>,
 }
 
-/// What an operator asks catalogs for.
+/// Bundle that an operator asks catalogs for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WantedBundle<'a> {
     pub(super) package: &'a str,
@@ -106,7 +106,7 @@ pub(super) struct UpgradeQuestion {
     pub(super) channels: Vec<String>,
 }
 
-/// What OLM v1 does with an operator after it was moved.
+/// Next step of OLM v1 with an operator after it was moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NextUpgrade {
     /// It stays, and nothing newer is in its channels.

@@ -6,14 +6,13 @@ use printing::{table, whole_table};
 use serde_json::{Value, json};
 
 use super::catalog_moves::CatalogMove;
-use super::checks::{compared_with, table as table_of_checks};
+use super::checks::{CheckResult, compared_with, table as table_of_checks};
 use super::judgement::{MigrationStatus, OperatorJudgement};
 use super::listed;
 use super::manifests::commands;
 use super::objects::MigrationObjects;
-
-/// Cell without a value.
-const NONE: &str = "<none>";
+use super::offers::NextUpgrade;
+use crate::output::{NONE, or_none};
 
 /// Everything that is said of a cluster.
 pub(super) struct MigrationReport<'a> {
@@ -174,7 +173,7 @@ fn operator_json(judgement: &OperatorJudgement<'_>) -> Value {
             "acknowledgement": finding.acknowledgement,
         })
     });
-    let next = |next: &super::offers::NextUpgrade| json!({ "state": next.name(), "message": next.sentence() });
+    let next = |next: &NextUpgrade| json!({ "state": next.name(), "message": next.sentence() });
     let better = judgement.better.as_ref().map(|better| {
         json!({
             "version": better.version, "catalog": better.served, "channels": better.channels,
@@ -210,7 +209,7 @@ fn sentences(judgement: &OperatorJudgement<'_>) -> Vec<String> {
             let flag = finding.acknowledgement;
             let flag = flag.map(|flag| format!(" ({flag})")).unwrap_or_default();
             let unknown = match finding.result {
-                super::checks::CheckResult::Unknown => " is unknown",
+                CheckResult::Unknown => " is unknown",
                 _ => "",
             };
             format!("{}{flag}{unknown}: {}", finding.code, finding.message)
@@ -242,14 +241,6 @@ fn sentences(judgement: &OperatorJudgement<'_>) -> Vec<String> {
     let warnings = judgement.warnings.iter();
     lines.extend(warnings.map(|warning| format!("warning: {warning}")));
     lines
-}
-
-fn or_none(text: String) -> String {
-    if text.is_empty() {
-        NONE.to_owned()
-    } else {
-        text
-    }
 }
 
 /// Returns a text as JSON, `null` if it is empty.

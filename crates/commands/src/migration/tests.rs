@@ -6,18 +6,15 @@ mod checks;
 mod manifests;
 mod upgrades;
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
 use serde_json::{Value, json};
 
 use super::manifests::{CommentedManifest, extension_manifest};
 use super::*;
+use crate::ListRequest;
 use crate::documents::{
     MIGRATION_BUNDLES, MIGRATION_CATALOGS, MIGRATION_PACKAGES, MIGRATION_UPGRADES,
 };
-use crate::{HelpCommands, ListRequest};
+use crate::fixture::{self, ready};
 
 /// Answers of a server.
 #[derive(Clone, Debug, Default)]
@@ -69,15 +66,6 @@ impl GraphqlTransport for MadeAnswers {
 struct World {
     objects: MigrationObjects,
     answers: MadeAnswers,
-}
-
-/// Runs a future that never waits.
-fn ready<T>(future: impl Future<Output = T>) -> T {
-    let mut context = Context::from_waker(Waker::noop());
-    match pin!(future).poll(&mut context) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the made answers are there"),
-    }
 }
 
 /// Sets a value at a JSON pointer, and makes the objects above it.
@@ -243,18 +231,7 @@ impl World {
 
     /// Calls a function with the report.
     fn judged<T>(&self, of: impl FnOnce(&MigrationReport<'_>) -> T) -> T {
-        let session = CommandSession {
-            transport: self.answers.clone(),
-            output: OutputFormat::Json,
-            has_headers: true,
-            catalogs: Vec::new(),
-            limit: usize::MAX,
-            sort_by: None,
-            help: HelpCommands {
-                list_catalogs: "",
-                list_bundles: "",
-            },
-        };
+        let session = fixture::session(self.answers.clone(), OutputFormat::Json);
         let packages = BTreeSet::from(["widgets".to_owned()]);
         let offers = ready(CatalogOffers::fetch(&session, &packages)).expect("it is answered");
         let index = ClusterIndex::new(&self.objects);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use printing::{table, text, whole_table};
 use serde_json::Value;
 
-use crate::output::support_phase;
+use crate::output::{or_none, support_phase};
 
 /// Colours of the verdicts on a page.
 const PAGE_STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:2rem}table{border-collapse:collapse}\
@@ -153,15 +153,7 @@ impl PlanReport<'_> {
             }
             cells.push(reason(package));
             let cells = cells.into_iter();
-            cells
-                .map(|cell| {
-                    if cell.is_empty() {
-                        "<none>".to_owned()
-                    } else {
-                        cell
-                    }
-                })
-                .collect()
+            cells.map(or_none).collect()
         });
         rows.collect()
     }

@@ -15,8 +15,11 @@ use crate::fields::QueryField;
 #[derive(Clone, Copy)]
 pub(super) struct QueryObject<'a>(pub(super) &'a Snapshot);
 
-/// Catalogs that a field selects, and the others.
-type SelectedCatalogs<'a> = (Vec<&'a Served>, Vec<&'a Served>);
+/// Catalogs that a field selects, and the others, each ordered by name.
+struct SelectedCatalogs<'a> {
+    selected: Vec<&'a Served>,
+    others: Vec<&'a Served>,
+}
 
 impl<'a> Object<'a> for QueryObject<'a> {
     type Field = QueryField;
@@ -37,15 +40,15 @@ impl<'a> Object<'a> for QueryObject<'a> {
             QueryField::Catalog => self.catalog(field, writer),
             QueryField::CatalogStatuses => writer.catalog_statuses(field),
             QueryField::Packages => {
-                let (catalogs, others) = self.catalogs(field, writer)?;
-                writer.packages(catalogs, others, field)
+                let catalogs = self.catalogs(field, writer)?;
+                writer.packages(catalogs.selected, catalogs.others, field)
             }
             QueryField::Package => {
                 let package = self.package(field, "name", writer)?;
                 writer.optional_object(package, field)
             }
             QueryField::Bundles => {
-                let (catalogs, _) = self.catalogs(field, writer)?;
+                let catalogs = self.catalogs(field, writer)?.selected;
                 writer.bundles(&catalogs, packages(field), field)
             }
             QueryField::Channel => {
@@ -61,11 +64,11 @@ impl<'a> Object<'a> for QueryObject<'a> {
                 writer.bundle_by_name(package, field)
             }
             QueryField::Metas => {
-                let (catalogs, _) = self.catalogs(field, writer)?;
+                let catalogs = self.catalogs(field, writer)?.selected;
                 writer.metas(&catalogs, field)
             }
             QueryField::Suggest => {
-                let (catalogs, _) = self.catalogs(field, writer)?;
+                let catalogs = self.catalogs(field, writer)?.selected;
                 writer.suggest(&catalogs, field)
             }
             QueryField::Resolve => writer.resolution(snapshot, field),
@@ -158,8 +161,8 @@ impl<'a> QueryObject<'a> {
         })
     }
 
-    /// Returns the catalogs that the argument `catalogs` of a field selects, and the others, each
-    /// ordered by name. Suggests similar names for those that are not served.
+    /// Returns the catalogs that the argument `catalogs` of a field selects. Suggests similar names
+    /// for those that are not served.
     fn catalogs(
         self,
         field: &'a PlannedField<'a>,
@@ -173,6 +176,8 @@ impl<'a> QueryObject<'a> {
                 writer.suggest_similar(field, "catalogs", name, served)?;
             }
         }
-        Ok(all().partition(|served| names.is_none_or(|names| names.contains(&served.name))))
+        let (selected, others) =
+            all().partition(|served| names.is_none_or(|names| names.contains(&served.name)));
+        Ok(SelectedCatalogs { selected, others })
     }
 }

@@ -15,7 +15,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::support::{EXAMPLE, Output, Server, custom_resource, example};
+use crate::support::{EXAMPLE, Output, Server, custom_resource, example, wait_for_definitions};
 
 /// Set where the test runs in a network of its own.
 const INSIDE: &str = "CATALOGQL_TEST_NETWORK";
@@ -446,13 +446,7 @@ fn what_is_installed_is_listed_with_what_it_can_be_upgraded_to() {
             "Namespaced",
         ),
     ]);
-    plane.kubectl(&[
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd",
-        "--all",
-    ]);
+    wait_for_definitions(&plane);
     let v0 = "operators.coreos.com/v1alpha1";
     let source = json!({ "sourceType": "Catalog", "catalog": { "packageName": "quillstore", "channels": ["stable"] } });
     plane.apply(&[

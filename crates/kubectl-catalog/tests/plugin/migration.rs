@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use serving::CatalogMetadata;
 use testing::{ControlPlane, eventually};
 
-use crate::support::{Output, Server, custom_resource};
+use crate::support::{Output, Server, custom_resource, wait_for_definitions};
 use crate::upgrade_plan::{MadeCluster, account, requests_of};
 
 /// Page with the command and the rights that it needs.
@@ -435,18 +435,6 @@ fn define(plane: &ControlPlane, definitions: &[&str]) {
         .collect();
     plane.apply(&definitions);
     wait_for_definitions(plane);
-}
-
-fn wait_for_definitions(plane: &ControlPlane) {
-    let wait = [
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd",
-        "--all",
-    ];
-    // A definition that is new has no conditions yet.
-    eventually(|| plane.try_kubectl(&wait, "").success.then_some(()));
 }
 
 fn run(server: &Server, kubeconfig: &Path, arguments: &[&str]) -> Output {

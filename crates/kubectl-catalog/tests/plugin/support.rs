@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use serving::{
     CatalogMetadata, CatalogsWriter, Content, LoadFailure, LoadStatus, Served, catalogs,
 };
-use testing::Folders;
+use testing::{ControlPlane, Folders, eventually};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
@@ -342,6 +342,19 @@ async fn observe(State(seen): State<Seen>, request: Request, next: Next) -> Resp
         .expect("no test panics with it")
         .push((credentials, response.status().as_u16()));
     response
+}
+
+/// Waits until a cluster serves the kinds of all its definitions.
+pub(crate) fn wait_for_definitions(plane: &ControlPlane) {
+    let wait = [
+        "wait",
+        "--for=condition=Established",
+        "--timeout=60s",
+        "crd",
+        "--all",
+    ];
+    // A definition that is new has no conditions yet.
+    eventually(|| plane.try_kubectl(&wait, "").success.then_some(()));
 }
 
 /// Returns the definition of a kind whose objects may have any fields.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use serving::CatalogMetadata;
 use testing::{ControlPlane, Folders, eventually};
 
-use crate::support::{Output, Server, custom_resource};
+use crate::support::{Output, Server, custom_resource, wait_for_definitions};
 
 /// Page with the commands and the rights that they need.
 const PAGE: &str = include_str!("../../../../docs/how-to/upgrade-the-platform.md");
@@ -240,14 +240,7 @@ fn sixty_operators_of_a_cluster_get_their_verdicts_with_one_request_a_kind() {
         custom_resource(V0, "Subscription", "Namespaced"),
         custom_resource(V0, "ClusterServiceVersion", "Namespaced"),
     ]);
-    let wait = [
-        "wait",
-        "--for=condition=Established",
-        "--timeout=60s",
-        "crd",
-        "--all",
-    ];
-    plane.kubectl(&wait);
+    wait_for_definitions(&plane);
     for namespace in ["operators", "watched"] {
         plane.kubectl(&["create", "namespace", namespace]);
     }

@@ -5,6 +5,7 @@ mod input;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use commands::output::hint;
 use commands::{CommandError, ExitStatus};
 use edit::file::FileChange;
 use edit::summary::ChangedBlob;
@@ -109,12 +110,10 @@ fn print_warnings(plan: &EditPlan) {
     let problems = plan.summary.problems.iter().map(ToString::to_string);
     let notices = plan.summary.notices.iter().map(ToString::to_string);
     for warning in problems.chain(notices) {
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(output::stderr(), "{} {warning}", output::warning());
+        hint(&format!("{} {warning}", output::warning()));
     }
     if plan.changes.is_empty() {
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(io::stderr(), "unchanged");
+        hint("unchanged");
     }
 }
 
@@ -122,8 +121,7 @@ fn print_warnings(plan: &EditPlan) {
 fn print_written(args: &EditArgs, plan: &EditPlan) {
     for change in &plan.changes {
         let path = args.directory.join(&change.path);
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(io::stderr(), "wrote {}", path.display());
+        hint(&format!("wrote {}", path.display()));
     }
 }
 

@@ -5,11 +5,11 @@ mod print;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use commands::ExitStatus;
+use commands::output::hint;
 use fbc::{Bundle, Catalog};
 use install_preview::summary::{InstallDifference, InstallSummary};
 use install_preview::{
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use self::choose::ChosenBundle;
 use super::once;
-use super::output::{ignore_closed_pipe, stderr, stdout, warning};
+use super::output::{ignore_closed_pipe, stdout, warning};
 use super::sources::{SourceReference, check_configs_dir};
 use crate::args::PreviewArgs;
 
@@ -96,13 +96,11 @@ fn deployment_config(args: &PreviewArgs) -> anyhow::Result<Option<DeploymentConf
     let text = fs::read(path).with_context(failed)?;
     let config = DeploymentConfig::read(&text).with_context(failed)?;
     for field in config.unknown_fields() {
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(
-            stderr(),
+        hint(&format!(
             "{} the deployment config `{}` has the field `{field}`, which the controller does not know: it has no effect",
             warning(),
             path.display()
-        );
+        ));
     }
     Ok(Some(config))
 }

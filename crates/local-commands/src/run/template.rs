@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use commands::file_argument::read_bytes;
+use commands::output::hint;
 use edit::blob::{CatalogBlob, sort};
 use edit::bundle::arrange;
 use edit::file::{SourceFile, path_of_package};
@@ -18,7 +19,7 @@ use edit::{BlobValue, FileFormat};
 use fbc::detect_media_type;
 
 use super::lines;
-use super::output::{ignore_closed_pipe, stderr, warning};
+use super::output::{ignore_closed_pipe, warning};
 use super::render::{self, BundleImages};
 use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs};
 
@@ -65,12 +66,10 @@ fn warn_of_unused<'a>(template: &BlobValue, images: impl Iterator<Item = &'a str
     let text = template.to_json();
     let is_unused = |image: &&str| !text.contains(&BlobValue::text(*image).to_json());
     for image in images.filter(is_unused) {
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(
-            stderr(),
+        hint(&format!(
             "{} the template names no bundle `{image}`: its directory is not read",
             warning()
-        );
+        ));
     }
 }
 

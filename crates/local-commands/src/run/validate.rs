@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::ExitCode;
 
 use commands::ExitStatus;
+use commands::output::hint;
 use commands::similar::{question, similar_names};
 use console::{Style, StyledObject, style};
 use fbc::{Catalog, Channel};
@@ -111,18 +112,14 @@ pub(super) fn validate(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     ignore_closed_pipe(printed.and_then(|()| out.flush()))?;
     let bundle = Path::new(&args.source);
     if is_bundle(bundle) {
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(
-            output::stderr(),
+        hint(&format!(
             "hint: `{0}` looks like a bundle: `catalogql render {0}` prints its blob, `catalogql edit CATALOG add IMAGE={0}` adds it to a catalog",
             bundle.display()
-        );
+        ));
     } else if let (ValidateOutput::Table, Some(path)) = (args.output, other_file(catalog)) {
-        // A hint, not data; and nothing is left to do when it cannot be printed.
-        let _ = writeln!(
-            output::stderr(),
+        hint(&format!(
             "hint: every file of the directory is read: write {path} to .indexignore if it is no part of the catalog"
-        );
+        ));
     }
     let status = match catalog {
         Ok(catalog) => ExitStatus::negative_if(count(catalog, Severity::Error) > 0),
