@@ -32,12 +32,28 @@ pub const MAX_BUNDLE_RULES: usize = 10_000;
 /// Annotation with the properties of a CSV.
 const PROPERTIES: &str = "olm.properties";
 
+/// Files of the directory `metadata`.
+const ANNOTATIONS_FILE: &str = "annotations.yaml";
+const PROPERTIES_FILE: &str = "properties.yaml";
+
 /// A file in the folder `manifests` of a bundle, or one that a catalog has inline.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleManifestFile<'a> {
     /// Name, for messages.
     pub name: Cow<'a, str>,
     /// JSON or YAML, with one or several documents.
     pub bytes: Cow<'a, [u8]>,
+}
+
+/// The files of a bundle in its image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BundleDirectory {
+    /// Files of `manifests`, by name.
+    pub manifests: Vec<BundleManifestFile<'static>>,
+    /// The first directory in `manifests`, where OLM v1 accepts none.
+    pub manifest_folder: Option<String>,
+    /// Files of `metadata`, by name.
+    pub metadata: Vec<BundleManifestFile<'static>>,
 }
 
 /// Objects of a bundle, and what its metadata says.
@@ -146,6 +162,28 @@ impl RegistryBundle {
         Ok(reading.bundle)
     }
 
+    /// Reads the files of an image. Its annotations name the package, and its properties are added
+    /// to those of the CSV.
+    ///
+    /// # Errors
+    /// Fails as [`RegistryBundle::read`] does, and when there is a directory among the manifests or
+    /// the metadata cannot be read.
+    pub fn read_directory(directory: &BundleDirectory) -> Result<Self, PreviewError> {
+        if let Some(folder) = &directory.manifest_folder {
+            let message = format!(
+                "subdirectories are not allowed within the bundle manifests directory of bundle image filesystem: found {folder:?}"
+            );
+            return Err(PreviewError::new(
+                PreviewErrorCode::UnreadableManifest,
+                message,
+            ));
+        }
+        let package = package_name(file_named(&directory.metadata, ANNOTATIONS_FILE))?;
+        let mut bundle = Self::read(&package, &directory.manifests)?;
+        bundle.add_properties(file_named(&directory.metadata, PROPERTIES_FILE))?;
+        Ok(bundle)
+    }
+
     /// Appends the properties of the file `metadata/properties.yaml` to those of the CSV.
     ///
     /// # Errors
@@ -210,6 +248,12 @@ impl RegistryBundle {
         }
         Ok(())
     }
+}
+
+/// Returns the file of a name; empty if there is none.
+fn file_named<'f>(files: &'f [BundleManifestFile<'_>], name: &str) -> &'f [u8] {
+    let mut named = files.iter().filter(|file| file.name == name);
+    named.next().map_or(&[], |file| &file.bytes)
 }
 
 /// Reads the name of the package from the file `metadata/annotations.yaml` of a bundle.

@@ -53,7 +53,7 @@ pub mod summary;
 mod targets;
 mod validate;
 
-pub use bundle::{BundleManifestFile, RegistryBundle, package_name};
+pub use bundle::{BundleDirectory, BundleManifestFile, RegistryBundle, package_name};
 pub use csv::RbacRule;
 pub use error::{PreviewError, PreviewErrorCode};
 pub use render::{

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ValueEnum, ValueHint};
+use clap::{ArgAction, ValueEnum, ValueHint};
 use install_preview::{CertificateProvider, RightsFlag};
 
 use super::ImageArgs;
@@ -40,6 +40,9 @@ pub struct PreviewArgs {
     /// have
     #[arg(long, value_name = "FLAGS", value_delimiter = ',', value_parser = parse_flag)]
     pub fail_on: Vec<RightsFlag>,
+    /// Read manifests that the catalog does not have from the image of the bundle
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    pub bundle_images: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: PreviewOutput,

@@ -1,6 +1,7 @@
 //! `catalogql preview`: the objects that an install of a bundle creates, and what they may do.
 
 mod choose;
+mod manifests;
 mod print;
 
 use std::collections::BTreeSet;
@@ -13,12 +14,13 @@ use commands::output::hint;
 use fbc::{Bundle, Catalog};
 use install_preview::summary::{InstallDifference, InstallSummary};
 use install_preview::{
-    BundleManifestFile, DeploymentConfig, PreviewError, PreviewErrorCode, RegistryBundle,
-    RenderOptions, RenderedObject, RightsFlag, render,
+    DeploymentConfig, PreviewError, RegistryBundle, RenderOptions, RenderedObject, RightsFlag,
+    render,
 };
 use serde::Serialize;
 
 use self::choose::ChosenBundle;
+use self::manifests::ManifestReader;
 use super::once;
 use super::output::{ignore_closed_pipe, stdout, warning};
 use super::sources::{SourceReference, check_configs_dir};
@@ -75,7 +77,15 @@ pub(super) fn preview(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
         Ok(chosen) => chosen,
         Err(error) => return Ok(error.report().into()),
     };
-    let status = match report(&chosen, args, &options) {
+    let mut reader = ManifestReader::new(args)?;
+    let bundles = PreviewedBundles {
+        manifests: reader.read(chosen.bundle)?,
+        from: match chosen.from {
+            None => None,
+            Some(from) => Some(reader.read(from)?),
+        },
+    };
+    let status = match report(&chosen, bundles, args, &options) {
         Ok(report) => {
             ignore_closed_pipe(print::report(&mut stdout(), &report, args.output))?;
             ExitStatus::negative_if(!report.failures.is_empty())
@@ -86,6 +96,12 @@ pub(super) fn preview(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
         }
     };
     Ok(status.into())
+}
+
+/// Manifests of the bundles of a preview, or why they cannot be read.
+struct PreviewedBundles {
+    manifests: Result<RegistryBundle, PreviewError>,
+    from: Option<Result<RegistryBundle, PreviewError>>,
 }
 
 fn deployment_config(args: &PreviewArgs) -> anyhow::Result<Option<DeploymentConfig>> {
@@ -108,14 +124,15 @@ fn deployment_config(args: &PreviewArgs) -> anyhow::Result<Option<DeploymentConf
 /// Renders the chosen bundle, and the one that it is compared with.
 fn report<'a>(
     chosen: &ChosenBundle<'a>,
+    bundles: PreviewedBundles,
     args: &'a PreviewArgs,
     options: &RenderOptions,
 ) -> Result<PreviewReport<'a>, Vec<PreviewError>> {
-    let preview = BundlePreview::of(chosen.bundle, options)?;
+    let preview = BundlePreview::of(chosen.bundle, bundles.manifests, options)?;
     let mut flags = preview.summary.flags.clone();
     let mut difference = None;
-    if let Some(from) = chosen.from {
-        let old = BundlePreview::of(from, options)?;
+    if let (Some(from), Some(manifests)) = (chosen.from, bundles.from) {
+        let old = BundlePreview::of(from, manifests, options)?;
         let changes = preview.summary.difference_from(&old.summary);
         flags.clone_from(&changes.flags_gained);
         difference = Some(PreviewDifference {
@@ -133,10 +150,12 @@ fn report<'a>(
 }
 
 impl<'a> BundlePreview<'a> {
-    fn of(bundle: Bundle<'a>, options: &RenderOptions) -> Result<Self, Vec<PreviewError>> {
-        let files = inline_manifests(bundle).map_err(|error| vec![error])?;
-        let read = RegistryBundle::read(bundle.package().name(), &files);
-        let manifests = read.map_err(|error| vec![error])?;
+    fn of(
+        bundle: Bundle<'a>,
+        manifests: Result<RegistryBundle, PreviewError>,
+        options: &RenderOptions,
+    ) -> Result<Self, Vec<PreviewError>> {
+        let manifests = manifests.map_err(|error| vec![error])?;
         let rendering = render(&manifests, options)?;
         let summary = InstallSummary::of(&rendering, &options.install_namespace)
             .map_err(|error| vec![error])?;
@@ -148,20 +167,6 @@ impl<'a> BundlePreview<'a> {
             summary,
         })
     }
-}
-
-/// Decodes the manifests that the catalog has of a bundle; fails if it has none.
-fn inline_manifests(bundle: Bundle<'_>) -> Result<Vec<BundleManifestFile<'static>>, PreviewError> {
-    let files = bundle.inline_manifests()?;
-    if files.is_empty() {
-        let message = format!(
-            "the catalog has no manifests of bundle `{}`: they are in its image {}",
-            bundle.name(),
-            bundle.image().decode()
-        );
-        return Err(PreviewError::new(PreviewErrorCode::NoManifests, message));
-    }
-    Ok(files)
 }
 
 /// Lists the packages of a catalog that are spelled like a name.

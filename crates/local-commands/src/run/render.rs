@@ -20,7 +20,7 @@ use super::output::{ignore_closed_pipe, stderr, warning};
 use super::sources::SourceReference;
 use crate::args::RenderArgs;
 
-pub(super) use image::BundleImages;
+pub(super) use image::BundleImageRenderer;
 
 /// Number of blobs that one thread writes as text at a time, typically some hundred kilobytes:
 /// large enough for the hand-over to cost nothing, and small enough to be held for each thread.
@@ -53,7 +53,7 @@ pub(super) fn render(args: &RenderArgs) -> anyhow::Result<ExitCode> {
         format: args.output.into(),
         migration: args.migrate_level.migration(),
     };
-    let mut images = BundleImages::new(&args.images.registries)?;
+    let mut images = BundleImageRenderer::new(&args.images.registries)?;
     let mut texts = Vec::new();
     for source in &args.sources {
         if is_bundle(Path::new(source)) {

@@ -20,7 +20,7 @@ use fbc::detect_media_type;
 
 use super::lines;
 use super::output::{ignore_closed_pipe, warning};
-use super::render::{self, BundleImages};
+use super::render::{self, BundleImageRenderer};
 use crate::args::{ConvertTemplateArgs, InitArgs, MigrateArgs, RenderTemplateArgs};
 
 /// Prints the blobs of a template.
@@ -46,7 +46,7 @@ pub(super) fn render_template(args: &RenderTemplateArgs) -> anyhow::Result<ExitC
         })
         .collect::<anyhow::Result<_>>()?;
     warn_of_unused(&template, directories.keys().copied());
-    let mut images = BundleImages::new(&args.registries)?;
+    let mut images = BundleImageRenderer::new(&args.registries)?;
     let migration = args.migrate_level.migration();
     let mut image = |name: &str| {
         let rendered = match directories.get(name) {

@@ -13,7 +13,7 @@ use edit::operation::{
 };
 
 use crate::args::{DeprecationTarget, EditArgs, EditOperation, EntryArgs};
-use crate::run::render::{self, BundleImages};
+use crate::run::render::{self, BundleImageRenderer};
 
 /// Reads the operations, and renders the bundles that they add.
 pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<RenderedBundle>>> {
@@ -32,7 +32,7 @@ pub(super) fn operations(args: &EditArgs) -> anyhow::Result<Vec<Operation<Render
             operations.len()
         );
     }
-    let mut images = BundleImages::new(&args.registries)?;
+    let mut images = BundleImageRenderer::new(&args.registries)?;
     let mut render = |bundle| render_bundle(bundle, &folder, &mut images);
     operations
         .into_iter()
@@ -48,7 +48,7 @@ fn read_file(path: &Path) -> anyhow::Result<Vec<Operation<BundleInput>>> {
 fn render_bundle(
     bundle: BundleInput,
     folder: &Path,
-    images: &mut BundleImages<'_>,
+    images: &mut BundleImageRenderer<'_>,
 ) -> anyhow::Result<RenderedBundle> {
     if bundle.files.is_some() || bundle.blob.is_some() {
         return Ok(bundle.render(&mut RenderBudget::unlimited())?);

@@ -111,9 +111,6 @@ fn advice(refusal: &PreviewError) -> Option<&'static str> {
         PreviewErrorCode::InvalidTargetNamespaces if refusal.message.contains("[]") => {
             Some("--watch-namespaces names the namespaces that the operator watches")
         }
-        PreviewErrorCode::NoManifests => Some(
-            "only catalogs whose bundles have their objects (`olm.bundle.object`) can be previewed",
-        ),
         _ => None,
     }
 }

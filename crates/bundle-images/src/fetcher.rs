@@ -1,0 +1,220 @@
+//! Fetches the bundles in images, each once at a time, and remembers failures.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use fbc_grammar::Digest;
+use images::{ImageSource, Registries};
+use install_preview::BundleDirectory;
+use tokio::sync::{OwnedMutexGuard, Semaphore};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, timeout};
+
+use crate::BundleImageError;
+use crate::kept::{KeptBundles, MAX_KEPT_BYTES};
+use crate::metrics::{FetchResult, bundle_image_metrics};
+use crate::pull::{parse_reference, pull};
+
+/// Maximum number of concurrent pulls of bundles.
+pub const MAX_CONCURRENT_FETCHES: usize = 4;
+
+/// Maximum number of fetches that wait for a pull.
+pub const MAX_WAITING_FETCHES: usize = 32;
+
+/// Time-out of a pull.
+pub const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Time for which a failure is remembered.
+pub const FAILURE_TTL: Duration = Duration::from_mins(10);
+
+/// Maximum number of images whose failures are remembered.
+pub const MAX_REMEMBERED_FAILURES: usize = 1_000;
+
+/// Fetches the bundles in images. Clones share what is kept.
+#[derive(Clone, Debug)]
+pub struct BundleImages(Arc<FetcherState>);
+
+#[derive(Debug)]
+struct FetcherState {
+    registries: Mutex<Registries>,
+    /// Folder in which layers are while they are read.
+    scratch: PathBuf,
+    kept: KeptBundles,
+    /// One lock for each image that is being fetched.
+    locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
+    permits: Semaphore,
+    waiting: AtomicUsize,
+    failures: Mutex<HashMap<String, RememberedFailure>>,
+}
+
+#[derive(Debug)]
+struct RememberedFailure {
+    error: BundleImageError,
+    until: Instant,
+}
+
+/// A place among the fetches that wait, given back on drop.
+struct WaitingFetch<'f>(&'f AtomicUsize);
+
+impl BundleImages {
+    /// Creates a fetcher that keeps files in `folder`, which it creates on first use, and layers in
+    /// `scratch`, which exists.
+    pub fn new(registries: Registries, folder: PathBuf, scratch: PathBuf) -> Self {
+        Self(Arc::new(FetcherState {
+            registries: Mutex::new(registries),
+            scratch,
+            kept: KeptBundles::new(folder, MAX_KEPT_BYTES),
+            locks: Mutex::default(),
+            permits: Semaphore::new(MAX_CONCURRENT_FETCHES),
+            waiting: AtomicUsize::new(0),
+            failures: Mutex::default(),
+        }))
+    }
+
+    /// Replaces the client for registries, because its settings have changed. Former failures are
+    /// forgotten.
+    pub fn set_registries(&self, registries: Registries) {
+        *lock(&self.0.registries) = registries;
+        lock(&self.0.failures).clear();
+    }
+
+    /// Returns the files of the bundle in an image of a registry.
+    ///
+    /// # Errors
+    /// Fails when the image cannot be pulled, is not a bundle, or exceeds a limit. The failure is
+    /// remembered for [`FAILURE_TTL`].
+    pub async fn fetch(&self, image: &str) -> Result<BundleDirectory, BundleImageError> {
+        let fetched = self.fetch_registry_image(image).await;
+        let result = match &fetched {
+            Ok((_, result)) => *result,
+            Err(error) if error.is_refusal() => FetchResult::Refused,
+            Err(_) => FetchResult::Unavailable,
+        };
+        bundle_image_metrics()[result].inc();
+        fetched.map(|(directory, _)| directory)
+    }
+
+    async fn fetch_registry_image(
+        &self,
+        image: &str,
+    ) -> Result<(BundleDirectory, FetchResult), BundleImageError> {
+        let reference = parse_reference(image)?;
+        let digest = reference.digest();
+        if let Some(directory) = self.kept(digest).await {
+            return Ok((directory, FetchResult::Kept));
+        }
+
+        let _single = self.lock(image).await;
+        if let Some(directory) = self.kept(digest).await {
+            return Ok((directory, FetchResult::Kept));
+        }
+        if let Some(error) = self.remembered_failure(image) {
+            return Err(error);
+        }
+        let pulled = self.pull(image, ImageSource::Registry(reference)).await;
+        match &pulled {
+            Ok(directory) => self.keep(digest, directory).await,
+            Err(BundleImageError::Busy(_)) => {}
+            Err(error) => self.remember_failure(image, error),
+        }
+        pulled.map(|directory| (directory, FetchResult::Pulled))
+    }
+
+    /// Pulls an image with a permit.
+    async fn pull(
+        &self,
+        image: &str,
+        source: ImageSource,
+    ) -> Result<BundleDirectory, BundleImageError> {
+        let state = &*self.0;
+        let busy = || BundleImageError::Busy(image.to_owned());
+        let waiting = WaitingFetch::enter(&state.waiting).ok_or_else(busy)?;
+        let _permit = state.permits.acquire().await.map_err(|_| busy())?;
+        drop(waiting);
+        let registries = lock(&state.registries).clone();
+        let pulling = pull(&registries, &source, &state.scratch);
+        timeout(FETCH_TIMEOUT, pulling)
+            .await
+            .map_err(|_| BundleImageError::Timeout {
+                image: image.to_owned(),
+                seconds: FETCH_TIMEOUT.as_secs(),
+            })?
+    }
+
+    /// Reads the files of an image by digest, if they are kept.
+    async fn kept(&self, digest: Option<Digest>) -> Option<BundleDirectory> {
+        let digest = digest?;
+        let state = Arc::clone(&self.0);
+        let read = spawn_blocking(move || state.kept.read(&digest));
+        read.await.ok().flatten()
+    }
+
+    /// Keeps the files of an image by digest.
+    async fn keep(&self, digest: Option<Digest>, directory: &BundleDirectory) {
+        let Some(digest) = digest else { return };
+        let state = Arc::clone(&self.0);
+        let directory = directory.clone();
+        let written = spawn_blocking(move || state.kept.write(&digest, &directory)).await;
+        if let Ok(Err(error)) = written {
+            tracing::warn!(%digest, %error, "cannot keep the files of a bundle image");
+        }
+    }
+
+    /// Acquires the lock of an image.
+    async fn lock(&self, image: &str) -> OwnedMutexGuard<()> {
+        let own = {
+            let mut locks = lock(&self.0.locks);
+            locks.retain(|_, lock| lock.strong_count() > 0);
+            let known = locks.get(image).and_then(Weak::upgrade);
+            let own = known.unwrap_or_default();
+            locks.insert(image.to_owned(), Arc::downgrade(&own));
+            own
+        };
+        own.lock_owned().await
+    }
+
+    fn remembered_failure(&self, image: &str) -> Option<BundleImageError> {
+        let failures = lock(&self.0.failures);
+        let failure = failures.get(image)?;
+        (failure.until > Instant::now()).then(|| failure.error.clone())
+    }
+
+    fn remember_failure(&self, image: &str, error: &BundleImageError) {
+        let mut failures = lock(&self.0.failures);
+        let now = Instant::now();
+        if failures.len() >= MAX_REMEMBERED_FAILURES {
+            failures.retain(|_, failure| failure.until > now);
+        }
+        if failures.len() < MAX_REMEMBERED_FAILURES {
+            let failure = RememberedFailure {
+                error: error.clone(),
+                until: now + FAILURE_TTL,
+            };
+            failures.insert(image.to_owned(), failure);
+        }
+    }
+}
+
+impl<'f> WaitingFetch<'f> {
+    /// Takes a place; `None` if [`MAX_WAITING_FETCHES`] wait.
+    fn enter(waiting: &'f AtomicUsize) -> Option<Self> {
+        let enter = |count: usize| (count < MAX_WAITING_FETCHES).then_some(count + 1);
+        waiting
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter)
+            .ok()?;
+        Some(Self(waiting))
+    }
+}
+
+impl Drop for WaitingFetch<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
