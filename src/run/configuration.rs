@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{anyhow, bail};
+use bundle_images::BundleImages;
 use catalog_server::args::{EditableArg, GrpcAddress};
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
 use local_commands::run::registries::{RegistryAccess, needs_registry};
@@ -24,6 +25,8 @@ pub(super) struct CatalogConfiguration {
     /// The folder of the store, which no catalog may contain.
     store: PathBuf,
     registries: RegistryAccess,
+    /// Fetches manifests for requests; `None` until the first reading, and without the flag.
+    bundle_images: Option<BundleImages>,
 }
 
 /// Triggers reloads of the configuration: on SIGHUP, and with `--watch` when its file changes.
@@ -41,7 +44,14 @@ impl CatalogConfiguration {
             args,
             store,
             registries: RegistryAccess::default(),
+            bundle_images: None,
         }
+    }
+
+    /// Returns what fetches manifests for requests, with the settings for registries that were read
+    /// last; `None` without the flag.
+    pub(super) fn bundle_images(&self) -> Option<BundleImages> {
+        self.bundle_images.clone()
     }
 
     /// Returns the flags of the command.
@@ -70,6 +80,7 @@ impl CatalogConfiguration {
             args,
             store,
             registries,
+            bundle_images,
         } = self;
         let editable = args
             .editable
@@ -84,8 +95,15 @@ impl CatalogConfiguration {
         for entry in &entries {
             refuse_file(&entry.reference.source)?;
         }
-        let needs_registry = needs_registry(entries.iter().map(|entry| &entry.reference.source));
+        let needs_registry = args.server.bundle_images
+            || needs_registry(entries.iter().map(|entry| &entry.reference.source));
         let registries = registries.update(&args.images.registries, needs_registry)?;
+        if args.server.bundle_images {
+            let create = || BundleImages::new(registries.clone(), store);
+            bundle_images
+                .get_or_insert_with(create)
+                .set_registries(registries.clone());
+        }
         for entry in &entries {
             refuse_store_in_source(store, &entry.reference.source)?;
             for editable in &args.editable {

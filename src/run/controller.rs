@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use auth::Authorizer;
+use bundle_images::BundleImages;
 use catalog_server::{
     AccessControl, BackgroundTasks, CatalogLoader, MetricsAccess, Server, ServerParts,
     ServerSockets, StoreFolder, block_on,
@@ -16,7 +17,7 @@ use controller::{
     pod_service_account,
 };
 use http_server::ServerReadiness;
-use images::RegistrySettings;
+use images::{Registries, RegistrySettings};
 use loading::LoaderEvent;
 use local_commands::run::registries::settings_with_authorities;
 use server_metrics::ReloadCounters;
@@ -91,6 +92,17 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
     // An address that cannot be served is an error before objects of the cluster are watched.
     let sockets = ServerSockets::bind(&args.server).await?;
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
+    let registries = controller.registries();
+    let bundle_images = args.server.bundle_images.then(|| {
+        let first = registries.borrow().clone();
+        BundleImages::new(first, folder.path())
+    });
+    if let Some(images) = bundle_images.clone() {
+        tasks.spawn(
+            "update the client for bundle images",
+            follow(registries, images),
+        );
+    }
     let server = Server::build(
         sockets,
         ServerParts {
@@ -104,6 +116,7 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
             metrics_access,
             edits: None,
             controller: Some(controller.metrics()),
+            bundle_images,
         },
     )
     .await?;
@@ -141,6 +154,13 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
         tracing::warn!("the Lease was not released in time");
     }
     ended
+}
+
+/// Passes clients for registries on, until the controller ends.
+async fn follow(mut registries: watch::Receiver<Registries>, images: BundleImages) {
+    while registries.changed().await.is_ok() {
+        images.set_registries(registries.borrow_and_update().clone());
+    }
 }
 
 /// Reports the readiness of the controller to the probes.

@@ -96,6 +96,7 @@ async fn serve_catalogs(parts: ServeParts) -> anyhow::Result<()> {
             metrics_access: metrics_access(&args.server).await?,
             edits,
             controller: None,
+            bundle_images: configuration.bundle_images(),
         },
     )
     .await?;

@@ -27,6 +27,7 @@ mod grpc;
 mod hostile_clients;
 mod http2;
 mod images;
+mod installation;
 mod json;
 mod kube_api;
 mod layers;

@@ -1,10 +1,10 @@
 //! Reasons why a bundle cannot be read from its image.
 
-use std::io;
 use std::sync::Arc;
 
 use images::ImageError;
 use images::unpack::UnpackError;
+use store::StoreError;
 
 use crate::pull::MANIFESTS_LABEL;
 
@@ -61,13 +61,13 @@ pub enum BundleImageError {
         /// The cause.
         source: Arc<UnpackError>,
     },
-    /// A file on disk cannot be written.
+    /// There is no folder for the layers of the image.
     #[error("cannot store the image `{image}`")]
-    Io {
+    Scratch {
         /// Reference of the image.
         image: String,
         /// The cause.
-        source: Arc<io::Error>,
+        source: Arc<StoreError>,
     },
 }
 
@@ -92,7 +92,7 @@ impl BundleImageError {
                     | ImageError::UnsupportedDigest(_)
                     | ImageError::Blocked { .. }
             ),
-            Self::Timeout { .. } | Self::Busy(_) | Self::Io { .. } => false,
+            Self::Timeout { .. } | Self::Busy(_) | Self::Scratch { .. } => false,
             Self::Reference { .. } | Self::NotABundle(_) | Self::TooLarge { .. } => true,
             Self::Unpack { source, .. } => !matches!(**source, UnpackError::Io { .. }),
         }

@@ -1,7 +1,7 @@
 //! Fetches the bundles in images, each once at a time, and remembers failures.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use fbc_grammar::Digest;
 use images::{ImageSource, Registries};
 use install_preview::BundleDirectory;
+use store::ScratchFolder;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
@@ -33,6 +34,9 @@ pub const FAILURE_TTL: Duration = Duration::from_mins(10);
 /// Maximum number of images whose failures are remembered.
 pub const MAX_REMEMBERED_FAILURES: usize = 1_000;
 
+/// Folder with the files of images, in the folder of a store.
+const KEPT_FOLDER: &str = "bundles";
+
 /// Fetches the bundles in images. Clones share what is kept.
 #[derive(Clone, Debug)]
 pub struct BundleImages(Arc<FetcherState>);
@@ -40,8 +44,8 @@ pub struct BundleImages(Arc<FetcherState>);
 #[derive(Debug)]
 struct FetcherState {
     registries: Mutex<Registries>,
-    /// Folder in which layers are while they are read.
-    scratch: PathBuf,
+    /// Folder of the store, which has layers while they are read.
+    folder: PathBuf,
     kept: KeptBundles,
     /// One lock for each image that is being fetched.
     locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -60,13 +64,12 @@ struct RememberedFailure {
 struct WaitingFetch<'f>(&'f AtomicUsize);
 
 impl BundleImages {
-    /// Creates a fetcher that keeps files in `folder`, which it creates on first use, and layers in
-    /// `scratch`, which exists.
-    pub fn new(registries: Registries, folder: PathBuf, scratch: PathBuf) -> Self {
+    /// Creates a fetcher that keeps files beside the contents of a store, in its folder.
+    pub fn new(registries: Registries, store_folder: &Path) -> Self {
         Self(Arc::new(FetcherState {
             registries: Mutex::new(registries),
-            scratch,
-            kept: KeptBundles::new(folder, MAX_KEPT_BYTES),
+            folder: store_folder.to_owned(),
+            kept: KeptBundles::new(store_folder.join(KEPT_FOLDER), MAX_KEPT_BYTES),
             locks: Mutex::default(),
             permits: Semaphore::new(MAX_CONCURRENT_FETCHES),
             waiting: AtomicUsize::new(0),
@@ -74,11 +77,13 @@ impl BundleImages {
         }))
     }
 
-    /// Replaces the client for registries, because its settings have changed. Former failures are
-    /// forgotten.
+    /// Replaces the client for registries. If it is another one, former failures are forgotten.
     pub fn set_registries(&self, registries: Registries) {
-        *lock(&self.0.registries) = registries;
-        lock(&self.0.failures).clear();
+        let mut former = lock(&self.0.registries);
+        if *former != registries {
+            *former = registries;
+            lock(&self.0.failures).clear();
+        }
     }
 
     /// Returns the files of the bundle in an image of a registry.
@@ -135,7 +140,13 @@ impl BundleImages {
         let _permit = state.permits.acquire().await.map_err(|_| busy())?;
         drop(waiting);
         let registries = lock(&state.registries).clone();
-        let pulling = pull(&registries, &source, &state.scratch);
+        let scratch = ScratchFolder::create_in_store(&state.folder).map_err(|source| {
+            BundleImageError::Scratch {
+                image: image.to_owned(),
+                source: Arc::new(source),
+            }
+        })?;
+        let pulling = pull(&registries, &source, scratch);
         timeout(FETCH_TIMEOUT, pulling)
             .await
             .map_err(|_| BundleImageError::Timeout {

@@ -5,7 +5,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use base64::Engine as _;
@@ -92,9 +92,8 @@ impl KeptBundles {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let metadata = entry.metadata()?;
-            if has_extension(&entry.path()) {
-                files.push((metadata.modified()?, metadata.len(), entry.path()));
-            }
+            // Also those that a kill left unfinished.
+            files.push((metadata.modified()?, metadata.len(), entry.path()));
         }
         files.sort();
         let mut bytes: u64 = files.iter().map(|(_, length, _)| length).sum();
@@ -111,11 +110,6 @@ impl KeptBundles {
     fn path(&self, digest: &Digest) -> PathBuf {
         self.folder.join(digest.hex()).with_extension(EXTENSION)
     }
-}
-
-fn has_extension(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension == EXTENSION)
 }
 
 fn encode(files: &[BundleManifestFile<'_>]) -> Vec<KeptFile> {

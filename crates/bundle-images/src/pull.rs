@@ -1,7 +1,6 @@
 //! Pulls an image and reads the files of its bundle.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use images::unpack::{
@@ -10,7 +9,7 @@ use images::unpack::{
 use images::{ImageError, ImageKind, ImageSource, Registries, RegistryReference};
 use install_preview::bundle::{MAX_BUNDLE_BYTES, MAX_BUNDLE_FILE_BYTES, MAX_BUNDLE_FILES};
 use install_preview::{BundleDirectory, BundleManifestFile};
-use tempfile::TempDir;
+use store::ScratchFolder;
 use tokio::task::spawn_blocking;
 
 use crate::BundleImageError;
@@ -34,7 +33,7 @@ struct PulledBundle {
     image: String,
     labels: BTreeMap<String, String>,
     layers: Vec<Layer>,
-    scratch: TempDir,
+    scratch: ScratchFolder,
 }
 
 /// The files and directories of one directory of an image.
@@ -44,17 +43,17 @@ struct DirectoryFiles {
     folder: Option<String>,
 }
 
-/// Pulls an image and reads the files of its bundle. Layers are in `folder` for as long as they are
-/// read.
+/// Pulls an image and reads the files of its bundle. Layers are in `scratch` for as long as they
+/// are read.
 ///
 /// # Errors
 /// Fails when the image cannot be pulled, is not a bundle, or exceeds a limit.
 pub async fn pull(
     registries: &Registries,
     image: &ImageSource,
-    folder: &Path,
+    scratch: ScratchFolder,
 ) -> Result<BundleDirectory, BundleImageError> {
-    let bundle = pull_layers(registries, image, folder).await?;
+    let bundle = pull_layers(registries, image, scratch).await?;
     match spawn_blocking(move || bundle.directory()).await {
         Ok(directory) => directory,
         Err(failed) => std::panic::resume_unwind(failed.into_panic()),
@@ -68,10 +67,10 @@ pub async fn pull(
 pub async fn pull_named(
     registries: &Registries,
     image: &str,
-    folder: &Path,
+    scratch: ScratchFolder,
 ) -> Result<BundleDirectory, BundleImageError> {
     let source = ImageSource::Registry(parse_reference(image)?);
-    pull(registries, &source, folder).await
+    pull(registries, &source, scratch).await
 }
 
 /// Parses the reference of an image that a catalog names.
@@ -85,7 +84,7 @@ pub(crate) fn parse_reference(image: &str) -> Result<RegistryReference, BundleIm
 async fn pull_layers(
     registries: &Registries,
     source: &ImageSource,
-    folder: &Path,
+    scratch: ScratchFolder,
 ) -> Result<PulledBundle, BundleImageError> {
     let image = shown(source);
     let failed = |error: ImageError| BundleImageError::Pull {
@@ -108,10 +107,6 @@ async fn pull_layers(
         });
     }
 
-    let scratch = TempDir::new_in(folder).map_err(|source| BundleImageError::Io {
-        image: image.clone(),
-        source: Arc::new(source),
-    })?;
     let fetched = registries.fetch(&resolved, scratch.path(), |_, _| ());
     let blobs = fetched.await.map_err(failed)?;
     let layers = blobs.into_iter().zip(&resolved.layers);

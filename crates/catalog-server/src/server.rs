@@ -4,6 +4,7 @@
 //! It is built in two steps: [`ServerSockets`] are bound first, so that an address that cannot be
 //! served is an error before anything else is started; [`Server::build`] needs them and all parts.
 
+mod manifests;
 mod store;
 mod views;
 
@@ -21,6 +22,7 @@ use auth::{Authorizer, ClientCertificate};
 use axum::Router;
 use axum::http::Extensions;
 use build_info::VERSION;
+use bundle_images::BundleImages;
 use controller::ControllerMetrics;
 use graphql::Engine;
 use http_server::{
@@ -92,6 +94,8 @@ pub struct ServerParts<'a> {
     pub edits: Option<EditParts<'a>>,
     /// Counts reconciliations, if there is a controller.
     pub controller: Option<Arc<ControllerMetrics>>,
+    /// Fetches manifests that requests ask for and catalogs do not have; `None` fetches none.
+    pub bundle_images: Option<BundleImages>,
 }
 
 /// Callers that may read metrics.
@@ -200,6 +204,7 @@ impl Server {
             metrics_access,
             edits,
             controller,
+            bundle_images,
         } = parts;
         let guard = access.clone().filter(|_| args.access.is_delegated());
         let ready = if guard.is_some() {
@@ -215,6 +220,7 @@ impl Server {
             catalogs: catalogs.clone(),
             guard: guard.clone(),
             is_traced: observation.traces.is_some(),
+            bundle_images,
         })?;
 
         let shared = ListenerParts {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use images::RegistrySettings;
+use images::{Registries, RegistrySettings};
 use jiff::Timestamp;
 use kube::api::Api;
 use loading::{Loader, LoaderEvent, Report, SyncStatus};
@@ -167,6 +167,11 @@ impl Controller {
     /// Returns the metrics of this controller.
     pub fn metrics(&self) -> Arc<ControllerMetrics> {
         Arc::clone(&self.status.metrics)
+    }
+
+    /// Returns a channel with the client for images that are not catalogs, such as those of bundles.
+    pub fn registries(&self) -> watch::Receiver<Registries> {
+        self.pull.common_registries()
     }
 
     /// Runs until `stop` is set, and then releases the Lease. `events` are the loader's, `settings`

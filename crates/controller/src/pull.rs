@@ -14,6 +14,7 @@ use kube::Client;
 use kube::api::Api;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::ControllerError;
@@ -38,6 +39,8 @@ pub(crate) struct PullConfiguration {
     secrets: BTreeMap<SecretName, WatchedSecret>,
     /// Clients by the pull secret that catalogs name; `None` is the one without.
     clients: BTreeMap<Option<String>, (RegistrySettings, Registries)>,
+    /// The client for images that no catalog names a pull secret for.
+    common: watch::Sender<Registries>,
     _service_account: Option<WatchTask>,
 }
 
@@ -75,6 +78,7 @@ impl PullConfiguration {
             global,
             own: watched.is_none().then(Vec::new),
             secrets: BTreeMap::new(),
+            common: watch::Sender::new(registries.clone()),
             clients: BTreeMap::from([(None, (settings.clone(), registries))]),
             settings,
             _service_account: watched,
@@ -154,7 +158,18 @@ impl PullConfiguration {
             let first = own.as_ref().and_then(|own| catalog_secrets.get(own));
             self.renew(own.clone(), first.into_iter().chain(&common));
         }
+        let common = self.registries(None);
+        self.common.send_if_modified(|former| {
+            let is_new = *former != common;
+            *former = common;
+            is_new
+        });
         self.own.is_some() && self.secrets.values().all(|secret| secret.is_known)
+    }
+
+    /// Returns a channel with the client for images that no catalog names a pull secret for.
+    pub(crate) fn common_registries(&self) -> watch::Receiver<Registries> {
+        self.common.subscribe()
     }
 
     /// Returns the client for catalogs that name this secret.

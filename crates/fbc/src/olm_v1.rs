@@ -10,8 +10,9 @@ use std::fmt;
 use fbc_grammar::olm::{OLM_V0_GROUP, OLM_V0_RESOURCES, OLM_V1_GROUP, UNRESOLVED_TYPES};
 use fbc_read::json::JsonText;
 use fbc_read::manifest::{Manifests, read_manifest};
+use install_preview::summary::InstallSummary;
 use install_preview::{
-    BundleManifestFile, PreviewError, PreviewErrorCode, RegistryBundle, refusals,
+    BundleManifestFile, PermissionQuery, PreviewError, PreviewErrorCode, RegistryBundle, refusals,
 };
 
 use crate::bundle::Bundle;
@@ -95,6 +96,49 @@ impl<'a> Bundle<'a> {
             judgement.refuse(self.renderer_refusals());
         }
         Ok(judgement.finish())
+    }
+
+    /// Judges the bundle as [`Bundle::olm_v1`] does, from manifests that its catalog need not have,
+    /// or from why they cannot be read.
+    pub fn olm_v1_from_manifests(
+        self,
+        manifests: Result<&RegistryBundle, &PreviewError>,
+    ) -> OlmV1Judgement {
+        let json = manifests.map(RegistryBundle::csv_json).unwrap_or_default();
+        let metadata = CsvMetadata::from_manifest(json.as_bytes());
+        let mut judgement = self.judgement_builder(metadata.as_ref());
+        judgement.evidence = OlmV1Evidence::Manifests;
+        judgement.refuse(match manifests {
+            Ok(bundle) => refusals(bundle),
+            Err(error) => vec![error.clone()],
+        });
+        judgement.finish()
+    }
+
+    /// Returns whether a usual install of the bundle gives rights that meet conditions. A bundle
+    /// without manifests in its catalog, or one that the controller refuses, gives none.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn grants(self, query: &PermissionQuery<'_>, work: &Work<'_>) -> Result<bool, WorkStopped> {
+        work.draw(Step::Comparison, self.properties().len())?;
+        let bytes = self.manifest_bytes();
+        if bytes == 0 {
+            return Ok(false);
+        }
+        work.draw(Step::ParsedByte, bytes)?;
+        let manifests = self.registry_bundle().map_err(|error| vec![error]);
+        let summary = manifests.and_then(|bundle| InstallSummary::of_usual_install(&bundle));
+        Ok(summary.is_ok_and(|summary| summary.grants(query)))
+    }
+
+    /// Reads the manifests that the catalog has of the bundle.
+    ///
+    /// # Errors
+    /// If one cannot be read, or there is no `ClusterServiceVersion`.
+    pub fn registry_bundle(self) -> Result<RegistryBundle, PreviewError> {
+        let files = self.inline_manifests()?;
+        RegistryBundle::read(self.package().name(), &files)
     }
 
     /// Judges the bundle by its properties and metadata alone, as [`Bundle::olm_v1`] does for one
@@ -205,9 +249,7 @@ impl<'a> Bundle<'a> {
 
     /// Returns the reasons for which the renderer of the controller refuses the manifests.
     fn renderer_refusals(self) -> Vec<PreviewError> {
-        let files = self.inline_manifests();
-        let read = files.and_then(|files| RegistryBundle::read(self.package().name(), &files));
-        match read {
+        match self.registry_bundle() {
             Ok(bundle) => refusals(&bundle),
             Err(error) => vec![error],
         }
@@ -218,8 +260,8 @@ impl<'a> Bundle<'a> {
             .filter(|property| property.payload() == Payload::BundleObject)
     }
 
-    /// Returns the size of its inline manifests in the catalog, in bytes.
-    fn manifest_bytes(self) -> usize {
+    /// Returns the size of its inline manifests in the catalog, in bytes; 0 if it has none.
+    pub fn manifest_bytes(self) -> usize {
         self.manifest_properties()
             .filter_map(Property::value)
             .map(|value| value.raw().len())

@@ -7,6 +7,7 @@ use admission::Peer;
 use serving::Catalogs;
 
 use super::budget::{CancelOnDrop, Cancellation, ExecutionMode};
+use super::bundle_manifests::{BundleManifestSource, RequestImages};
 use super::documents::{DocumentPolicy, Documents, UntrustedError};
 use super::errors::{Code, Error, Outcome};
 use super::executor::Executor;
@@ -34,6 +35,8 @@ pub struct Engine {
     pub(super) executor: Executor,
     pub(super) streams: Streams,
     pub(super) metrics: EngineMetrics,
+    /// Fetches the images of bundles; `None` if no request may cause that.
+    pub(super) bundle_manifests: Option<Arc<dyn BundleManifestSource>>,
 }
 
 impl Engine {
@@ -51,6 +54,7 @@ impl Engine {
             executor: Executor::default(),
             streams: Streams::default(),
             metrics: EngineMetrics::default(),
+            bundle_manifests: None,
             limits,
         }
     }
@@ -78,6 +82,11 @@ impl Engine {
     /// it.
     pub fn observe_results(&mut self, observer: ResultObserver) {
         self.metrics.observer = Some(observer);
+    }
+
+    /// Sets where manifests are fetched from that a request asks for and its catalogs do not have.
+    pub fn set_bundle_manifests(&mut self, source: Arc<dyn BundleManifestSource>) {
+        self.bundle_manifests = Some(source);
     }
 
     /// Returns the limits of requests.
@@ -155,7 +164,8 @@ impl Engine {
         resolved
             .and_then(|resolved| {
                 let mode = ExecutionMode::Offloaded(Cancellation::default());
-                self.execute_resolved(&self.catalogs.snapshot(), &resolved, mode)
+                let images = RequestImages::default();
+                self.execute_resolved(&self.catalogs.snapshot(), &resolved, &images, mode)
             })
             .map_or_else(
                 |errors| Response::from_errors(&errors, Outcome::Refused),

@@ -46,6 +46,12 @@ labels! {
         Timeout = "TIMEOUT",
         /// The catalog no longer serves the requested content.
         CatalogChanged = "CATALOG_CHANGED",
+        /// The manifests of a bundle are only in its image, which is not fetched for this request.
+        ManifestsNotFetched = "MANIFESTS_NOT_FETCHED",
+        /// The image of a bundle cannot be fetched now; the request may be retried.
+        ManifestsUnreachable = "MANIFESTS_UNREACHABLE",
+        /// The image of a bundle has no manifests that can be read.
+        ManifestsRefused = "MANIFESTS_REFUSED",
         /// The maximum number of streams is open.
         MaxStreams = "MAX_STREAMS_LIMIT",
         /// The body or the URL is larger than the limit.

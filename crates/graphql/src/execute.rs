@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use serving::Snapshot;
 
 use super::budget::{Budget, ExecutionMode};
+use super::bundle_manifests::RequestImages;
 use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::engine::Engine;
@@ -29,6 +30,8 @@ pub(super) struct Execution<'e> {
     pub(super) change: Option<CatalogChange<'e>>,
     /// True if the response has the cost in its `extensions`.
     pub(super) includes_cost: bool,
+    /// Images of bundles that were fetched for the request.
+    pub(super) images: &'e RequestImages,
 }
 
 /// Units of work, estimated or drawn, up to which an execution is short: about half a millisecond.
@@ -48,6 +51,7 @@ impl Engine {
             includes_cost,
             ..
         }: &ResolvedRequest<'_>,
+        images: &RequestImages,
         mode: ExecutionMode,
     ) -> Result<Option<Response>, Vec<Error>> {
         let operation = document
@@ -70,6 +74,7 @@ impl Engine {
             raw_variables,
             change: None,
             includes_cost,
+            images,
         };
         self.execute_operation(snapshot, execution, mode)
     }
@@ -88,6 +93,7 @@ impl Engine {
             raw_variables,
             change,
             includes_cost,
+            images,
         }: Execution<'_>,
         mode: ExecutionMode,
     ) -> Result<Option<Response>, Vec<Error>> {
@@ -129,6 +135,8 @@ impl Engine {
             server,
             limits,
             introspection: &introspection,
+            images,
+            fetches_images: self.bundle_manifests.is_some(),
         };
         let is_long = cost > SHORT_WORK || plan::cost::copies_json(&plan);
         let budget = match mode {
@@ -190,6 +198,7 @@ impl Response {
             data,
             errors: vec![error],
             suggestions: Vec::new(),
+            wanted_images: Vec::new(),
             work: 0,
         };
         Self::from_written(written, None)
@@ -201,6 +210,7 @@ impl Response {
             data: mut body,
             errors,
             suggestions,
+            wanted_images,
             work,
         } = written;
         let outcome = if errors.is_empty() {
@@ -229,6 +239,7 @@ impl Response {
             body,
             outcome,
             refused: None,
+            wanted_images,
         }
     }
 }

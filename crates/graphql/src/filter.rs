@@ -6,12 +6,14 @@ use fbc::{
 };
 use fbc_grammar::range::{MastermindsRange, VersionRangeError};
 use fbc_read::Severity;
+use install_preview::{PermissionQuery, RightsFlag, RightsScope};
 use serde::Deserialize;
 use serde_json::Map;
 
 use super::coercion::Arguments;
 use super::input::{
-    self, ApiInput, BundleFilterInput, MetaFilterInput, PackageFilterInput, PlatformInput,
+    self, ApiInput, BundleFilterInput, MetaFilterInput, PackageFilterInput, PermissionFilterInput,
+    PermissionScopeInput, PlatformInput,
 };
 
 /// An error of a condition in an argument. The message begins with the name of the malformed
@@ -134,6 +136,7 @@ pub(super) fn bundles(arguments: &Arguments) -> Result<Option<BundleFilter<'_>>,
         requires_package: filter.requires_package,
         platform: platform(filter.compatible_with)?,
         olm_v1: values(&OLM_V1_VALUES, filter.olm_v1),
+        permission: filter.permission.map(permission),
         channel_head: filter.channel_head,
         deprecated: filter.deprecated,
     }))
@@ -189,6 +192,19 @@ fn value<T: Copy>(words: &[(T, &str)], text: &str) -> Option<T> {
         .iter()
         .find(|(_, word)| *word == text)
         .map(|(value, _)| *value)
+}
+
+fn permission(input: PermissionFilterInput<'_>) -> PermissionQuery<'_> {
+    PermissionQuery {
+        flag: input.flag.and_then(RightsFlag::parse),
+        group: input.group,
+        resource: input.resource,
+        verb: input.verb,
+        scope: input.scope.map(|scope| match scope {
+            PermissionScopeInput::Cluster => RightsScope::Cluster,
+            PermissionScopeInput::Namespace => RightsScope::Namespace,
+        }),
+    }
 }
 
 fn api(input: ApiInput<'_>) -> ApiFilter<'_> {

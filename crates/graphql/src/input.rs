@@ -55,8 +55,46 @@ pub(super) struct BundleFilterInput<'a> {
     pub(super) compatible_with: Option<PlatformInput<'a>>,
     #[serde(rename = "olmV1")]
     pub(super) olm_v1: Option<Vec<&'a str>>,
+    pub(super) permission: Option<PermissionFilterInput<'a>>,
     pub(super) channel_head: Option<bool>,
     pub(super) deprecated: Option<bool>,
+}
+
+/// `PermissionFilter`
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct PermissionFilterInput<'a> {
+    pub(super) flag: Option<&'a str>,
+    pub(super) group: Option<&'a str>,
+    pub(super) resource: Option<&'a str>,
+    pub(super) verb: Option<&'a str>,
+    pub(super) scope: Option<PermissionScopeInput>,
+}
+
+/// `PermissionScope`
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum PermissionScopeInput {
+    Cluster,
+    Namespace,
+}
+
+/// `InstallationInput`
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct InstallationInput<'a> {
+    pub(super) namespace: &'a str,
+    #[serde(borrow)]
+    pub(super) watch_namespaces: Option<Vec<&'a str>>,
+    pub(super) certificates: Option<CertificateProviderInput>,
+}
+
+/// `CertificateProvider`
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum CertificateProviderInput {
+    CertManager,
+    ServiceCa,
 }
 
 /// `MetaFilter`

@@ -11,6 +11,7 @@
 //! | `engine`, `request`, `response` | the state of an engine; what it receives and returns |
 //! | `prepared` | a request with its document and the key of its response; look-up in the response cache |
 //! | `budget` | the work and the time of one execution |
+//! | `bundle_manifests` | manifests from the images of bundles, fetched between executions |
 //! | `execute`, `executor` | executing one operation; the permits for long executions |
 //! | `schema`, `document`, [`documents`] | the schema; text → a validated document; cached and trusted documents |
 //! | `dependencies` | the catalogs that a response depends on |
@@ -34,6 +35,7 @@
 //! | `response_cache` | cached responses |
 
 pub mod budget;
+mod bundle_manifests;
 mod coercion;
 mod connection;
 mod dependencies;
@@ -66,6 +68,9 @@ mod subscription;
 mod suggestion;
 mod write;
 
+pub use bundle_manifests::{
+    BundleManifestSource, MAX_BUNDLE_IMAGES, MAX_FETCH_ROUNDS, ManifestFetch, ManifestFetchError,
+};
 pub use coercion::{MAX_SHOWN_BYTES, MAX_VARIABLE_ERRORS};
 pub use dialect::DialectKey;
 pub use engine::Engine;

@@ -152,6 +152,8 @@ impl RequestResult {
             | Code::PersistedQueryHashMismatch
             | Code::QueryNotInSafelist
             | Code::CatalogChanged
+            | Code::ManifestsNotFetched
+            | Code::ManifestsRefused
             | Code::Forbidden => Self::Invalid,
             Code::MaxDepth
             | Code::MaxAliases
@@ -164,7 +166,9 @@ impl RequestResult {
             | Code::Overloaded => Self::Limited,
             Code::Timeout => Self::Timeout,
             Code::ResponseTooLarge | Code::RequestTooLarge => Self::TooLarge,
-            Code::Internal | Code::AuthorizationUnavailable => Self::Internal,
+            Code::Internal | Code::AuthorizationUnavailable | Code::ManifestsUnreachable => {
+                Self::Internal
+            }
         }
     }
 }

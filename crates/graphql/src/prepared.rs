@@ -11,6 +11,7 @@ use http_content::negotiation::{AcceptableCodings, is_worth_compressing};
 use serving::{Catalogs, Snapshot};
 
 use super::budget::ExecutionMode;
+use super::bundle_manifests::{MAX_FETCH_ROUNDS, RequestImages};
 use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::engine::Engine;
@@ -187,14 +188,9 @@ impl<'r> PreparedRequest<'r> {
             }
             engine.metrics.cache_misses.inc();
         }
-        // Inline first: a short request must not wait behind long ones for a permit.
-        let executed =
-            match engine.execute_resolved(&self.snapshot, &self.resolved, ExecutionMode::Inline) {
-                Ok(None) => self.execute_offloaded().await,
-                Ok(Some(response)) => Ok(response),
-                Err(errors) => Err(errors),
-            };
-        let response = executed
+        let response = self
+            .execute_with_images()
+            .await
             .inspect_err(|errors| engine.metrics.refuse_all(OperationKind::Query, errors))?;
         engine.metrics.executed(&response);
         let key = self.validator.map(|validator| validator.key);
@@ -203,9 +199,44 @@ impl<'r> PreparedRequest<'r> {
             .await)
     }
 
+    /// Executes the request, fetches the images of bundles that it asks for, and executes it again
+    /// with them.
+    async fn execute_with_images(&self) -> Result<Response, Vec<Error>> {
+        let mut images = Arc::new(RequestImages::default());
+        let mut response = self.execute(&images).await?;
+        for _ in 0..MAX_FETCH_ROUNDS {
+            let Some(source) = &self.engine.bundle_manifests else {
+                break;
+            };
+            if response.wanted_images.is_empty() {
+                break;
+            }
+            let wanted = std::mem::take(&mut response.wanted_images);
+            images = Arc::new(images.with_fetched(&**source, wanted).await);
+            response = self.execute(&images).await?;
+        }
+        Ok(response)
+    }
+
+    /// Executes the request with these images.
+    async fn execute(&self, images: &Arc<RequestImages>) -> Result<Response, Vec<Error>> {
+        // Inline first: a short request must not wait behind long ones for a permit.
+        let executed = self.engine.execute_resolved(
+            &self.snapshot,
+            &self.resolved,
+            images,
+            ExecutionMode::Inline,
+        );
+        match executed {
+            Ok(None) => self.execute_offloaded(Arc::clone(images)).await,
+            Ok(Some(response)) => Ok(response),
+            Err(errors) => Err(errors),
+        }
+    }
+
     /// Executes a long request with a permit, on a thread that serves no connections. It is
     /// cancelled when the client leaves.
-    async fn execute_offloaded(&self) -> Result<Response, Vec<Error>> {
+    async fn execute_offloaded(&self, images: Arc<RequestImages>) -> Result<Response, Vec<Error>> {
         let engine = Arc::clone(self.engine);
         let snapshot = Arc::clone(&self.snapshot);
         let ResolvedRequest {
@@ -223,7 +254,8 @@ impl<'r> PreparedRequest<'r> {
                 digest,
                 includes_cost,
             };
-            engine.execute_resolved(&snapshot, &resolved, ExecutionMode::Offloaded(cancellation))
+            let mode = ExecutionMode::Offloaded(cancellation);
+            engine.execute_resolved(&snapshot, &resolved, &images, mode)
         };
         match self
             .engine

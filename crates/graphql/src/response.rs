@@ -11,6 +11,8 @@ pub struct Response {
     pub outcome: Outcome,
     /// Code of the error because of which there is no data; `None` if the request was executed.
     pub(super) refused: Option<Code>,
+    /// Images whose manifests would replace errors of the response.
+    pub(super) wanted_images: Vec<String>,
 }
 
 impl Response {
@@ -20,6 +22,7 @@ impl Response {
             body,
             outcome,
             refused: None,
+            wanted_images: Vec::new(),
         }
     }
 
@@ -30,6 +33,7 @@ impl Response {
             body: errors::body(errors),
             outcome,
             refused,
+            wanted_images: Vec::new(),
         }
     }
 }

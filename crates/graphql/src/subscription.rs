@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::budget::{Cancellation, ExecutionMode};
+use super::bundle_manifests::RequestImages;
 use super::document::Document;
 use super::documents::ResolvedRequest;
 use super::engine::Engine;
@@ -397,6 +398,7 @@ impl SubscribedOperation {
                 raw_variables: variables,
                 change,
                 includes_cost: false,
+                images: &RequestImages::default(),
             };
             engine.execute_operation(now, execution, mode)
         });

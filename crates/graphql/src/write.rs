@@ -18,6 +18,7 @@ mod failure;
 mod graph;
 mod icon;
 mod install;
+mod installation;
 mod lifecycle;
 mod meta;
 mod metadata;
@@ -41,7 +42,7 @@ pub(super) mod suggest;
 mod summary;
 mod upgrades;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use apollo_compiler::parser::SourceSpan;
 use fbc::Bundle;
@@ -52,6 +53,7 @@ use fbc_read::manifest::Manifests;
 use serving::{Served, Snapshot};
 
 use super::budget::Budget;
+use super::bundle_manifests::RequestImages;
 use super::coercion::Arguments;
 use super::connection::checked_size;
 use super::document::Document;
@@ -81,6 +83,8 @@ pub(super) struct ExecutionResult {
     pub(super) errors: Vec<Error>,
     /// Names that may have been meant where a field is `null`.
     pub(super) suggestions: Vec<Suggestion>,
+    /// Images whose manifests would replace errors.
+    pub(super) wanted_images: Vec<String>,
     /// Work that it took, in units.
     pub(super) work: u64,
 }
@@ -142,6 +146,7 @@ fn write_within<'a>(
         path: Vec::new(),
         errors: FieldErrors::default(),
         suggestions: NameSuggestions::default(),
+        wanted_images: BTreeSet::new(),
         drawn_bytes: 0,
         abandonment: Abandonment::default(),
     };
@@ -163,12 +168,14 @@ fn write_within<'a>(
         out: data,
         errors,
         suggestions,
+        wanted_images,
         ..
     } = writer;
     Ok(ExecutionResult {
         data,
         errors: errors.list,
         suggestions: suggestions.list,
+        wanted_images: wanted_images.into_iter().collect(),
         work: work.units(),
     })
 }
@@ -184,6 +191,10 @@ pub(super) struct WriteContext<'a> {
     pub(super) limits: &'a Limits,
     /// Result of the introspection fields, by response key.
     pub(super) introspection: &'a IntrospectionData,
+    /// Images of bundles that were fetched for the request.
+    pub(super) images: &'a RequestImages,
+    /// Whether other images can be fetched, for another execution.
+    pub(super) fetches_images: bool,
 }
 
 /// An item of the content of a catalog, with the catalog.
@@ -236,6 +247,8 @@ struct ResponseWriter<'a> {
     path: Vec<PathStep<'a>>,
     errors: FieldErrors,
     suggestions: NameSuggestions,
+    /// Images whose manifests would replace errors.
+    wanted_images: BTreeSet<String>,
     /// Length of `out` when an object was last charged.
     drawn_bytes: usize,
     /// Set before [`WriteError::Abandoned`] is returned.

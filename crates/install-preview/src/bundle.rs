@@ -61,6 +61,7 @@ pub struct BundleDirectory {
 pub struct RegistryBundle {
     pub(crate) package: String,
     pub(crate) csv: BundleCsv,
+    csv_json: String,
     pub(crate) definitions: Vec<DefinitionManifest>,
     pub(crate) others: Vec<OtherManifest>,
 }
@@ -160,6 +161,11 @@ impl RegistryBundle {
         reading.bundle.check_rules()?;
         reading.bundle.read_properties(None)?;
         Ok(reading.bundle)
+    }
+
+    /// Returns its `ClusterServiceVersion`, as Go writes it.
+    pub fn csv_json(&self) -> &str {
+        &self.csv_json
     }
 
     /// Reads the files of an image. Its annotations name the package, and its properties are added
@@ -384,6 +390,7 @@ impl BundleReading {
         let json = convert(file, CSV, line)?;
         self.bundle.csv =
             serde_json::from_str(&json).map_err(|error| unreadable(file, &error.to_string()))?;
+        self.bundle.csv_json = json;
         self.has_csv = true;
         Ok(())
     }

@@ -46,6 +46,7 @@ pub mod error;
 mod go_json;
 mod go_struct;
 mod names;
+mod permission_query;
 mod quantity;
 pub mod render;
 pub mod rights;
@@ -56,8 +57,10 @@ mod validate;
 pub use bundle::{BundleDirectory, BundleManifestFile, RegistryBundle, package_name};
 pub use csv::RbacRule;
 pub use error::{PreviewError, PreviewErrorCode};
+pub use permission_query::PermissionQuery;
 pub use render::{
     CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, refusals,
     render,
 };
 pub use rights::{RightsFlag, RightsScope};
+pub use targets::is_namespace_name;

@@ -370,12 +370,12 @@ fn is_harmless_scc(name: &str) -> bool {
         .any(|harmless| name.starts_with(harmless))
 }
 
-fn covers(values: &[String], value: &str) -> bool {
+pub(crate) fn covers(values: &[String], value: &str) -> bool {
     values.iter().any(|one| one == "*" || one == value)
 }
 
 /// Tells whether a list of resources has one: `*` is all, and `*/exec` a subresource of all.
-fn covers_resource(resources: &[String], resource: &str) -> bool {
+pub(crate) fn covers_resource(resources: &[String], resource: &str) -> bool {
     covers(resources, resource)
         || resource.split_once('/').is_some_and(|(_, subresource)| {
             resources

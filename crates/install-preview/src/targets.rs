@@ -14,6 +14,18 @@ const OWN: &str = "OwnNamespace";
 const SINGLE: &str = "SingleNamespace";
 const MULTI: &str = "MultiNamespace";
 
+/// Maximum length of a DNS label (RFC 1123), in bytes.
+const MAX_LABEL: usize = 63;
+
+/// Returns whether a text can be the name of a namespace: a DNS label.
+pub fn is_namespace_name(text: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=MAX_LABEL).contains(&text.len())
+        && text.bytes().all(is_inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
 impl<'a> SupportedModes<'a> {
     pub(crate) fn of(bundle: &'a RegistryBundle) -> Self {
         let modes = bundle.csv.spec.install_modes.iter();
@@ -27,6 +39,19 @@ impl<'a> SupportedModes<'a> {
 
     pub(crate) fn supports_only_all_namespaces(&self) -> bool {
         self.0.len() == 1 && self.0.contains(ALL)
+    }
+
+    /// Returns the namespaces that a usual install watches: all, or the one of the operator, or
+    /// another one.
+    pub(crate) fn usual_targets(&self, own: &str, other: &str) -> Vec<String> {
+        let target = if self.0.contains(ALL) {
+            ""
+        } else if self.0.contains(OWN) {
+            own
+        } else {
+            other
+        };
+        vec![target.to_owned()]
     }
 
     /// Returns the namespaces to watch: those that are asked for, or the default of the bundle. All

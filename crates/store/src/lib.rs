@@ -15,6 +15,7 @@
 //! FOLDER/outlines/<digest>.outline               outline of a content, also of recent contents that were removed
 //! FOLDER/sources/<digest>.json                   record of a source, by the digest of the source's key
 //! FOLDER/scratch/                                layers and files of images that are being read
+//! FOLDER/bundles/                                files of bundle images, which the crate `bundle-images` keeps
 //! ```
 
 mod analysis;

@@ -20,11 +20,7 @@ impl Store {
     /// Creates a scratch folder on the file system of the store.
     pub fn create_scratch_folder(&self) -> Result<ScratchFolder, StoreError> {
         // Within the store, so that layers lie on the disk that the user has chosen for such amounts.
-        let parent = self.folder.join(SCRATCH);
-        // The parent is created on first use, and users may have removed it.
-        fs::create_dir_all(&parent)
-            .map_err(|source| io_error("create the folder", &parent, source))?;
-        ScratchFolder::create_in(&parent)
+        ScratchFolder::create_in_store(&self.folder)
     }
 
     /// Removes the scratch folders that a killed process left behind. This process must not have
@@ -50,6 +46,16 @@ impl Store {
 }
 
 impl ScratchFolder {
+    /// Creates a scratch folder in the folder of a store, which removes it at the next start if this
+    /// process is killed.
+    pub fn create_in_store(folder: &Path) -> Result<Self, StoreError> {
+        let parent = folder.join(SCRATCH);
+        // The parent is created on first use, and users may have removed it.
+        fs::create_dir_all(&parent)
+            .map_err(|source| io_error("create the folder", &parent, source))?;
+        Self::create_in(&parent)
+    }
+
     /// Creates a scratch folder in a folder.
     pub fn create_in(folder: &Path) -> Result<Self, StoreError> {
         let created = file::temporary_builder().tempdir_in(folder);

@@ -277,6 +277,7 @@ pub fn bundle_filters() -> impl Strategy<Value = (BundleFilter<'static>, Option<
                 (head, deprecated, olm_v1),
             )| {
                 let filter = BundleFilter {
+                    permission: None,
                     packages,
                     names,
                     images: Vec::new(),

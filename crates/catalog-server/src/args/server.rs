@@ -61,6 +61,11 @@ pub struct ServerArgs {
     /// or `2m`
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
     pub ready_after: Duration,
+    /// Read manifests that a catalog does not have from the images of its bundles, when a request
+    /// asks what an install creates. Images by digest are pulled with the settings for registries,
+    /// and their manifests are kept in the folder of the store
+    #[arg(long)]
+    pub bundle_images: bool,
     /// Origin whose pages may read responses (CORS), such as `https://console.example.com`; `*`
     /// allows every origin. May be repeated [default: none]
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]

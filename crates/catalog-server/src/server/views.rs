@@ -10,6 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use build_info::{ANSWERS_BUILD, BuildInfo};
+use bundle_images::BundleImages;
 use graphql::limits::Limits;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, ServerInfo};
@@ -18,6 +19,7 @@ use http_server::{add_span_attributes, cors};
 use pages::Pages;
 use serving::{Catalogs, Visibility};
 
+use super::manifests::ImageManifests;
 use crate::access::{self, AccessControl};
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
 
@@ -31,6 +33,8 @@ pub(super) struct ViewParts<'a> {
     pub(super) guard: Option<AccessControl>,
     /// Adds the outcomes of GraphQL requests to spans.
     pub(super) is_traced: bool,
+    /// Fetches manifests that catalogs do not have; `None` fetches none.
+    pub(super) bundle_images: Option<BundleImages>,
 }
 
 /// The views of the main listener.
@@ -53,6 +57,7 @@ impl Views {
             catalogs,
             guard,
             is_traced,
+            bundle_images,
         } = parts;
         // With a guard, views see nothing by themselves: a route that the guard does not know shows
         // no catalog.
@@ -65,6 +70,9 @@ impl Views {
         let mut engine = engine(reader.clone(), documents, limits, pages)?;
         if is_traced {
             engine.observe_results(add_outcome_to_span);
+        }
+        if let Some(images) = bundle_images {
+            engine.set_bundle_manifests(Arc::new(ImageManifests(images)));
         }
         let engine = Arc::new(engine);
         let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);

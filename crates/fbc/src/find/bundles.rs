@@ -147,9 +147,15 @@ impl Catalog {
         if let Some(types) = types {
             work.draw(Step::Comparison, record.properties.len())?;
             let type_name = |property: u32| self.index.properties[property as usize].type_name;
-            return Ok(ids(&record.properties).any(|property| has_name(types, type_name(property))));
+            if !ids(&record.properties).any(|property| has_name(types, type_name(property))) {
+                return Ok(false);
+            }
         }
-        Ok(true)
+        // The last condition, because it renders the bundle.
+        match &filter.permission {
+            Some(query) => bundle.grants(query, work),
+            None => Ok(true),
+        }
     }
 
     /// Returns the ids of the packages of these names, ascending.

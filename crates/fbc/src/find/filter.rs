@@ -2,6 +2,7 @@
 
 use fbc_grammar::range::MastermindsRange;
 use fbc_read::problem::Severity;
+use install_preview::PermissionQuery;
 
 use crate::csv_enums::{CapabilityLevel, InstallMode};
 use crate::gvk::ApiFilter;
@@ -102,6 +103,8 @@ pub struct BundleFilter<'f> {
     /// Matches bundles that OLM v1 can install in one of these senses, as
     /// [`Bundle::olm_v1_installability`](crate::Bundle::olm_v1_installability) says.
     pub olm_v1: Vec<OlmV1Installability>,
+    /// Matches bundles with such rights, as [`Bundle::grants`](crate::Bundle::grants) says.
+    pub permission: Option<PermissionQuery<'f>>,
     /// Matches bundles that are (`true`) or are not (`false`) the only head of a channel.
     pub channel_head: Option<bool>,
     /// Matches bundles that are (`true`) or are not (`false`) deprecated themselves; deprecations

@@ -123,6 +123,11 @@ impl<'a> Property<'a> {
 }
 
 impl<'a> CsvMetadata<'a> {
+    /// Reads the metadata of a `ClusterServiceVersion` in JSON; `None` when it is not an object.
+    pub fn from_manifest(json: &'a [u8]) -> Option<Self> {
+        Self::read(Cow::Borrowed(json), true)
+    }
+
     fn read(text: Cow<'a, [u8]>, is_manifest: bool) -> Option<Self> {
         let layout = if is_manifest {
             layout::MANIFEST

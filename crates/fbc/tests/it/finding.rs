@@ -701,6 +701,7 @@ fn conditions_on_bundles_must_all_hold() {
             ..Platform::default()
         }),
         olm_v1: vec![OlmV1Installability::No],
+        permission: None,
         channel_head: Some(true),
         deprecated: Some(false),
     };

@@ -86,6 +86,7 @@ impl<'a> Object<'a> for InCatalog<'a, Bundle<'a>> {
                 let judgement = bundle.olm_v1(&mut writer.manifests, writer.work)?;
                 return writer.object(&judgement, field);
             }
+            BundleField::Installation => return writer.installation(self, field),
             BundleField::RelatedImages => {
                 return writer.object_list(bundle.related_images(), field);
             }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, ValueEnum, ValueHint};
-use install_preview::{CertificateProvider, RightsFlag};
+use install_preview::{CertificateProvider, RightsFlag, is_namespace_name};
 
 use super::ImageArgs;
 
@@ -41,7 +41,7 @@ pub struct PreviewArgs {
     #[arg(long, value_name = "FLAGS", value_delimiter = ',', value_parser = parse_flag)]
     pub fail_on: Vec<RightsFlag>,
     /// Read manifests that the catalog does not have from the image of the bundle
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     pub bundle_images: bool,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
@@ -82,17 +82,9 @@ impl From<CertificateProviderArg> for CertificateProvider {
     }
 }
 
-/// Maximum length of a DNS label (RFC 1123).
-const MAX_LABEL: usize = 63;
-
-/// Checks that a text can be the name of a namespace: a DNS label.
+/// Checks that a text can be the name of a namespace.
 fn parse_namespace(text: &str) -> Result<String, String> {
-    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let is_label = (1..=MAX_LABEL).contains(&text.len())
-        && text.bytes().all(is_inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-');
-    if is_label {
+    if is_namespace_name(text) {
         Ok(text.to_owned())
     } else {
         Err("no namespace can have this name: write lower-case letters, digits and `-`".to_owned())

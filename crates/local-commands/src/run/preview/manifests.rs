@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use fbc::Bundle;
 use install_preview::{PreviewError, PreviewErrorCode, RegistryBundle};
+use store::ScratchFolder;
 use tokio::runtime::Runtime;
 
 use crate::args::PreviewArgs;
@@ -48,8 +49,8 @@ impl<'a> ManifestReader<'a> {
             return Ok(Err(no_manifests(bundle, &image)));
         }
         let registries = self.access.update(&self.args.images.registries, true)?;
-        let scratch = std::env::temp_dir();
-        let pulling = bundle_images::pull_named(&registries, &image, &scratch);
+        let scratch = ScratchFolder::create_in(&std::env::temp_dir())?;
+        let pulling = bundle_images::pull_named(&registries, &image, scratch);
         match self.runtime.block_on(pulling) {
             Ok(directory) => Ok(RegistryBundle::read_directory(&directory)),
             Err(error) if error.is_refusal() => {

@@ -7,6 +7,7 @@ use bundle_images::BundleImageError;
 use edit::bundle::{BundleFile, BundleFiles, Migration, RenderedBundle};
 use install_preview::BundleManifestFile;
 use loading::Source;
+use store::ScratchFolder;
 use tokio::runtime::Runtime;
 
 use crate::args::RegistryArgs;
@@ -73,8 +74,8 @@ impl<'a> BundleImageRenderer<'a> {
         let registries = self
             .access
             .update(self.registries, needs_registry([source]))?;
-        let scratch = std::env::temp_dir();
-        let pulling = bundle_images::pull(&registries, image, &scratch);
+        let scratch = ScratchFolder::create_in(&std::env::temp_dir())?;
+        let pulling = bundle_images::pull(&registries, image, scratch);
         let directory = match self.runtime.block_on(pulling) {
             Ok(directory) => directory,
             Err(BundleImageError::NotABundle(_)) => return Ok(None),
