@@ -249,6 +249,25 @@ pub struct SolveArgs {
     pub explain: bool,
 }
 
+/// Provider of certificates for webhooks, as it is written on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CertificateProviderArg {
+    /// An `Issuer` and a `Certificate` of cert-manager for each deployment with webhooks
+    CertManager,
+    /// Annotations for the service CA of `OpenShift`
+    ServiceCa,
+}
+
+impl CertificateProviderArg {
+    /// Returns the name in the schema.
+    pub fn in_schema(self) -> &'static str {
+        match self {
+            Self::CertManager => "CERT_MANAGER",
+            Self::ServiceCa => "SERVICE_CA",
+        }
+    }
+}
+
 /// Flags of `upgrade-plan`, besides the steps.
 #[derive(Debug, Default, Args)]
 pub struct UpgradePlanArgs {

@@ -26,6 +26,7 @@ pub mod manual;
 pub mod migration;
 pub mod mirror;
 pub mod output;
+pub mod preview;
 pub mod resolve;
 mod session;
 pub mod similar;

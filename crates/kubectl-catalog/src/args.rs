@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{
     ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
@@ -15,11 +16,13 @@ use clap::{
 use clap_complete::Shell;
 use commands::ListOrder;
 use commands::args::{
-    CatalogAlias, DiffArgs, GraphArgs, ListArgs, MigrationArgs, MirrorNeedArgs, MirrorRulesArgs,
-    MirrorTargetArgs, OperationArgs, OutputArgs, ResolveArgs, SearchArgs, SolveArgs, SortArgs,
-    SupportArgs, UpgradePlanArgs, WantedArg, parse_catalog_alias, parse_count, parse_wanted,
+    CatalogAlias, CertificateProviderArg, DiffArgs, GraphArgs, ListArgs, MigrationArgs,
+    MirrorNeedArgs, MirrorRulesArgs, MirrorTargetArgs, OperationArgs, OutputArgs, ResolveArgs,
+    SearchArgs, SolveArgs, SortArgs, SupportArgs, UpgradePlanArgs, WantedArg, parse_catalog_alias,
+    parse_count, parse_wanted,
 };
 use commands::output::with_command_formats;
+use commands::preview::PERMISSION_FLAGS;
 use jiff::SignedDuration;
 
 use crate::run::ReleaseVersion;
@@ -307,6 +310,11 @@ pub(crate) enum PluginCommand {
         )]
         olm_v1_release: OlmV1Release,
     },
+    /// Show what an install of a package creates in a cluster, and what it may do there
+    ///
+    /// Nothing is changed. The exit status is 1 if the install would be refused, or has a risk of
+    /// --fail-on.
+    Preview(PreviewArgs),
     /// Print which bundles and images a disconnected cluster needs, by a configuration of oc-mirror,
     /// by packages, or by what is installed in a cluster, and copy nothing
     ///
@@ -398,6 +406,39 @@ pub(crate) struct PathArgs {
     /// Only entries of this channel. May be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) channel: Vec<String>,
+}
+
+/// Flags of `preview`.
+#[derive(Debug, Args)]
+pub(crate) struct PreviewArgs {
+    /// Package, as NAME or CATALOG/NAME, and the version or the name of a bundle [default: the head
+    /// of the default channel]
+    #[arg(value_name = "PACKAGE[@VERSION]")]
+    pub(crate) package: String,
+    /// Namespace of the operator [default: the one that the package suggests, or its name]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub(crate) install_namespace: Option<String>,
+    /// Namespaces that the operator watches; an empty name stands for all [default: all, if the
+    /// bundle supports that]
+    #[arg(long, value_name = "NAMESPACES", value_delimiter = ',')]
+    pub(crate) watch_namespaces: Vec<String>,
+    /// Provider of certificates for webhooks
+    #[arg(long, value_enum)]
+    pub(crate) certificates: Option<CertificateProviderArg>,
+    /// Show the differences from this bundle, such as the one that is installed: its name, its
+    /// version, or NAME@VERSION
+    #[arg(long, value_name = "BUNDLE")]
+    pub(crate) from: Option<String>,
+    /// Risks that make the exit status 1; with `--from`, only those that the other bundle does not
+    /// have
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = PossibleValuesParser::new(PERMISSION_FLAGS))]
+    pub(crate) fail_on: Vec<String>,
 }
 
 /// Flags of `images`.

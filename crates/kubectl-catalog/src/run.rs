@@ -8,6 +8,7 @@ mod migration;
 mod mirror;
 mod open;
 mod outdated;
+mod preview;
 mod query;
 mod upgrade_plan;
 mod upgrades;
@@ -131,6 +132,9 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
         }
         PluginCommand::Migration(migration_args) => {
             return migration::migration(session, &args.common, migration_args).await;
+        }
+        PluginCommand::Preview(preview_args) => {
+            return preview::preview(session, preview_args).await;
         }
         PluginCommand::Mirror(mirror_args) => {
             return mirror::mirror(session, &args.common, mirror_args).await;

@@ -20,7 +20,7 @@ pub use mirror::{
     MirrorCatalogArgs, MirrorCommand, MirrorDestinationArgs, MirrorLoadArgs, MirrorPlanArgs,
     MirrorRunArgs, MirrorSelectionArgs, MirrorVerifyArgs,
 };
-pub use preview::{CertificateProviderArg, PreviewArgs, PreviewOutput};
+pub use preview::{PreviewArgs, PreviewOutput};
 pub use queries::{
     CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
     LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, StepSourceArg,

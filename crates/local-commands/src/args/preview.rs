@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, ValueEnum, ValueHint};
-use install_preview::{CertificateProvider, RightsFlag, is_namespace_name};
+use commands::args::CertificateProviderArg;
+use install_preview::{RightsFlag, is_namespace_name};
 
 use super::ImageArgs;
 
@@ -50,15 +51,6 @@ pub struct PreviewArgs {
     pub images: ImageArgs,
 }
 
-/// Provider of certificates, as it is written on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CertificateProviderArg {
-    /// An `Issuer` and a `Certificate` of cert-manager for each deployment with webhooks
-    CertManager,
-    /// Annotations for the service CA of `OpenShift`
-    ServiceCa,
-}
-
 /// Output format of `preview`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PreviewOutput {
@@ -71,15 +63,6 @@ pub enum PreviewOutput {
     Yaml,
     /// SARIF 2.1.0, for code scanning: the risks
     Sarif,
-}
-
-impl From<CertificateProviderArg> for CertificateProvider {
-    fn from(provider: CertificateProviderArg) -> Self {
-        match provider {
-            CertificateProviderArg::CertManager => Self::CertManager,
-            CertificateProviderArg::ServiceCa => Self::ServiceCa,
-        }
-    }
 }
 
 /// Checks that a text can be the name of a namespace.

@@ -10,12 +10,13 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use commands::ExitStatus;
+use commands::args::CertificateProviderArg;
 use commands::output::hint;
 use fbc::{Bundle, Catalog};
 use install_preview::summary::{InstallDifference, InstallSummary};
 use install_preview::{
-    DeploymentConfig, PreviewError, RegistryBundle, RenderOptions, RenderedObject, RightsFlag,
-    render,
+    CertificateProvider, DeploymentConfig, PreviewError, RegistryBundle, RenderOptions,
+    RenderedObject, RightsFlag, render,
 };
 use serde::Serialize;
 
@@ -70,7 +71,7 @@ pub(super) fn preview(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
     let options = RenderOptions {
         install_namespace: args.namespace.clone(),
         watch_namespaces: args.watch_namespaces.clone(),
-        certificates: args.certificates.map(Into::into),
+        certificates: args.certificates.map(certificate_provider),
         deployment_config: deployment_config(args)?,
     };
     let chosen = match ChosenBundle::find(&content.catalog, args) {
@@ -102,6 +103,13 @@ pub(super) fn preview(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
 struct PreviewedBundles {
     manifests: Result<RegistryBundle, PreviewError>,
     from: Option<Result<RegistryBundle, PreviewError>>,
+}
+
+fn certificate_provider(written: CertificateProviderArg) -> CertificateProvider {
+    match written {
+        CertificateProviderArg::CertManager => CertificateProvider::CertManager,
+        CertificateProviderArg::ServiceCa => CertificateProvider::ServiceCa,
+    }
 }
 
 fn deployment_config(args: &PreviewArgs) -> anyhow::Result<Option<DeploymentConfig>> {

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use commands::output::yaml;
+use commands::preview::tables as preview_tables;
 use fbc_read::Severity;
-use install_preview::summary::{InstallSummary, RightGroup};
+use install_preview::summary::InstallSummary;
 use install_preview::{PreviewError, PreviewErrorCode, RenderedObject, RightsFlag};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{PreviewDifference, PreviewReport};
 use crate::args::PreviewOutput;
-use crate::run::output::{error, json, stderr, table};
+use crate::run::output::{error, json, stderr};
 use crate::run::validate::{Finding, sarif};
 
 /// The output for programs.
@@ -44,27 +45,28 @@ pub(super) fn report(
     format: PreviewOutput,
 ) -> io::Result<()> {
     let preview = &report.preview;
+    let document = JsonPreview {
+        package: preview.bundle.package().name(),
+        bundle: preview.bundle.name(),
+        version: preview.bundle.version(),
+        namespace: report.namespace,
+        target_namespaces: &preview.target_namespaces,
+        objects: preview.objects.iter().map(RenderedObject::value).collect(),
+        summary: &preview.summary,
+        difference: report.difference.as_ref(),
+    };
     match format {
-        PreviewOutput::Json => json(
-            out,
-            &JsonPreview {
-                package: preview.bundle.package().name(),
-                bundle: preview.bundle.name(),
-                version: preview.bundle.version(),
-                namespace: report.namespace,
-                target_namespaces: &preview.target_namespaces,
-                objects: preview.objects.iter().map(RenderedObject::value).collect(),
-                summary: &preview.summary,
-                difference: report.difference.as_ref(),
-            },
-        )?,
+        PreviewOutput::Json => json(out, &document)?,
         PreviewOutput::Yaml => {
             for object in &preview.objects {
                 write!(out, "---\n{}", yaml(&object.value()))?;
             }
         }
         PreviewOutput::Sarif => sarif::print(out, &findings(report))?,
-        PreviewOutput::Table => tables(out, report)?,
+        PreviewOutput::Table => {
+            let install = serde_json::to_value(&document)?;
+            write!(out, "{}", preview_tables(&install))?;
+        }
     }
     out.flush()?;
     if !report.failures.is_empty() {
@@ -113,112 +115,6 @@ fn advice(refusal: &PreviewError) -> Option<&'static str> {
         }
         _ => None,
     }
-}
-
-fn tables(out: &mut impl Write, report: &PreviewReport<'_>) -> io::Result<()> {
-    let preview = &report.preview;
-    let objects = preview.objects.iter().map(|object| {
-        [
-            object.kind.to_string(),
-            object.namespace.clone().unwrap_or_default(),
-            object.name.to_string(),
-        ]
-    });
-    write!(out, "{}", table(["KIND", "NAMESPACE", "NAME"], objects))?;
-
-    let summary = &preview.summary;
-    if !summary.permissions.is_empty() {
-        let rows = summary.permissions.iter().map(|permission| {
-            let scope = if permission.namespaces.is_empty() {
-                "all".to_owned()
-            } else {
-                permission.namespaces.join(",")
-            };
-            [
-                permission.service_account.clone(),
-                scope,
-                permission.rules.len().to_string(),
-                joined(&permission.flags),
-            ]
-        });
-        let header = ["SERVICE ACCOUNT", "NAMESPACES", "RULES", "FLAGS"];
-        write!(out, "\n{}", table(header, rows))?;
-    }
-    if let Some(difference) = &report.difference {
-        write_difference(out, difference)?;
-    }
-    Ok(())
-}
-
-fn write_difference(out: &mut impl Write, changes: &PreviewDifference<'_>) -> io::Result<()> {
-    let difference = &changes.difference;
-    let mut rows: Vec<[String; 3]> = Vec::new();
-    let mut add = |change: &str, what: &str, text: String| {
-        rows.push([change.to_owned(), what.to_owned(), text]);
-    };
-    for (change, flags) in [
-        ("added", &difference.flags_gained),
-        ("removed", &difference.flags_lost),
-    ] {
-        for flag in flags {
-            add(change, "flag", flag.as_str().to_owned());
-        }
-    }
-    for (change, rights) in [
-        ("added", &difference.rights_gained),
-        ("removed", &difference.rights_lost),
-    ] {
-        for right in rights {
-            add(change, "right", right_text(right));
-        }
-    }
-    for (change, images) in [
-        ("added", &difference.images_added),
-        ("removed", &difference.images_removed),
-    ] {
-        for image in images {
-            add(change, "image", image.clone());
-        }
-    }
-    for (change, webhooks) in [
-        ("added", &difference.webhooks_added),
-        ("removed", &difference.webhooks_removed),
-    ] {
-        for webhook in webhooks {
-            add(change, "webhook", webhook.name.clone());
-        }
-    }
-    for crd in &difference.crd_changes {
-        add(
-            "changed",
-            "definition",
-            format!("{}: {}", crd.name, crd.message),
-        );
-    }
-    if rows.is_empty() {
-        return writeln!(out, "\nno difference from {}", changes.from);
-    }
-    writeln!(out, "\nfrom {}:", changes.from)?;
-    write!(out, "{}", table(["CHANGE", "WHAT", "VALUE"], rows))
-}
-
-/// Writes a right as `VERBS RESOURCE.GROUP/NAME in NAMESPACE`.
-fn right_text(right: &RightGroup) -> String {
-    let verbs: Vec<_> = right.verbs.iter().map(String::as_str).collect();
-    let mut text = format!("{} {}", verbs.join(","), right.resource);
-    if let Some(group) = right.api_group.as_deref().filter(|group| !group.is_empty()) {
-        text.push('.');
-        text.push_str(group);
-    }
-    if let Some(name) = &right.resource_name {
-        text.push_str(" named ");
-        text.push_str(name);
-    }
-    if let Some(namespace) = &right.namespace {
-        text.push_str(" in ");
-        text.push_str(namespace);
-    }
-    text
 }
 
 /// The risks as findings: those of `--fail-on` are errors.
