@@ -299,6 +299,10 @@ pub struct MigrationArgs {
     /// -A -o json` prints them (`-` is the standard input). May be repeated
     #[arg(long, short, value_name = "FILE")]
     pub file: Vec<String>,
+    /// Also judge what is installed from the manifests in the images of the bundles, where catalogs
+    /// have none. The server must fetch images (`--bundle-images`)
+    #[arg(long)]
+    pub bundle_images: bool,
     /// Print manifests for OLM v1 (YAML, or JSON with -o json) with the reasons as comments
     #[arg(long)]
     pub manifests: bool,

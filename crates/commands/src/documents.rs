@@ -25,6 +25,9 @@ pub const METAS: &str = include_str!("../documents/metas.graphql");
 pub const MIGRATION_BUNDLES: &str = include_str!("../documents/migration_bundles.graphql");
 /// Served catalogs with their digests and images.
 pub const MIGRATION_CATALOGS: &str = include_str!("../documents/migration_catalogs.graphql");
+/// Judgement of a bundle for OLM v1 from its manifests, also those in its image.
+pub const MIGRATION_INSTALLATION: &str =
+    include_str!("../documents/migration_installation.graphql");
 /// Channels of installed packages.
 pub const MIGRATION_PACKAGES: &str = include_str!("../documents/migration_packages.graphql");
 /// Upgrades of installed bundles.
@@ -51,7 +54,7 @@ pub const SIMILAR_PACKAGES: &str = include_str!("../documents/similar_packages.g
 pub const SOLVE: &str = include_str!("../documents/solve.graphql");
 
 /// All of them.
-pub const ALL: [&str; 24] = [
+pub const ALL: [&str; 25] = [
     BUNDLE,
     BUNDLE_PROPERTIES,
     BUNDLES,
@@ -64,6 +67,7 @@ pub const ALL: [&str; 24] = [
     METAS,
     MIGRATION_BUNDLES,
     MIGRATION_CATALOGS,
+    MIGRATION_INSTALLATION,
     MIGRATION_PACKAGES,
     MIGRATION_UPGRADES,
     MIRROR_SET,

@@ -59,8 +59,11 @@ pub async fn migration<T: GraphqlTransport>(
         .map(|subscription| text(subscription, "/spec/name"))
         .filter(|package| !package.is_empty())
         .collect();
-    let offers = CatalogOffers::fetch(session, &packages).await?;
+    let mut offers = CatalogOffers::fetch(session, &packages).await?;
     let index = ClusterIndex::new(&objects);
+    if args.bundle_images {
+        judge_from_images(session, &mut offers, &index).await;
+    }
     let mut judgements = judge(&index, &objects, &offers);
     let moves = catalog_moves(&objects);
     select(&mut judgements, &args.operators)?;
@@ -94,6 +97,28 @@ pub async fn migration<T: GraphqlTransport>(
         MigrationStatus::Conflict | MigrationStatus::Ineligible => ExitStatus::Negative,
         MigrationStatus::Unknown => ExitStatus::Usage,
     })
+}
+
+/// Judges what is installed from the manifests in images. Bundles without them stay as they are
+/// judged from catalogs.
+async fn judge_from_images<T: GraphqlTransport>(
+    session: &CommandSession<T>,
+    offers: &mut CatalogOffers,
+    index: &ClusterIndex<'_>,
+) {
+    let subscriptions = index.objects.known(MigrationKind::Subscription);
+    let installed = subscriptions.map(|subscription| {
+        let operator = index.operator(subscription);
+        (operator.package().to_owned(), operator.version())
+    });
+    let installed: BTreeSet<_> = installed.collect();
+    let unjudged = offers.judge_from_images(session, &installed).await;
+    if let Some(reason) = unjudged.reason {
+        hint(&format!(
+            "{} bundles are judged without the manifests in their images: {reason}",
+            unjudged.count
+        ));
+    }
 }
 
 /// Keeps the operators that the command line names; all if it names none.

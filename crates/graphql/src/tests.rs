@@ -8,6 +8,7 @@ mod every_field;
 mod finding;
 pub(crate) mod fixture;
 mod hostile;
+mod installing;
 mod many_catalogs;
 mod mirror_sets;
 mod odd;

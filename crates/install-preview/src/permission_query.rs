@@ -11,8 +11,8 @@ use crate::targets::SupportedModes;
 /// Namespace of the operator in a usual install.
 const USUAL_NAMESPACE: &str = "operator";
 
-/// Another namespace, for bundles that support no other install.
-const OTHER_NAMESPACE: &str = "operand";
+/// Other namespaces, for bundles that support no other install.
+const OTHER_NAMESPACES: [&str; 2] = ["operand-1", "operand-2"];
 
 /// Conditions on the rights that one binding gives to a service account; the default matches any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl PermissionQuery<'_> {
 
 impl InstallSummary {
     /// Summarizes a usual install of a bundle: for all namespaces, or if it does not support that,
-    /// for the namespace of the operator, or else for one other.
+    /// for the namespace of the operator, or else for others.
     ///
     /// # Errors
     /// Returns the reasons for which the install is refused.
@@ -64,7 +64,7 @@ impl InstallSummary {
         let modes = SupportedModes::of(bundle);
         let options = RenderOptions {
             install_namespace: USUAL_NAMESPACE.to_owned(),
-            watch_namespaces: modes.usual_targets(USUAL_NAMESPACE, OTHER_NAMESPACE),
+            watch_namespaces: modes.usual_targets(USUAL_NAMESPACE, OTHER_NAMESPACES),
             ..RenderOptions::default()
         };
         let rendering = render(bundle, &options)?;

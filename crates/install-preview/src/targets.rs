@@ -42,16 +42,18 @@ impl<'a> SupportedModes<'a> {
     }
 
     /// Returns the namespaces that a usual install watches: all, or the one of the operator, or
-    /// another one.
-    pub(crate) fn usual_targets(&self, own: &str, other: &str) -> Vec<String> {
-        let target = if self.0.contains(ALL) {
-            ""
+    /// as few of these others as the bundle supports.
+    pub(crate) fn usual_targets(&self, own: &str, others: [&str; 2]) -> Vec<String> {
+        let targets = if self.0.contains(ALL) {
+            &[""][..]
         } else if self.0.contains(OWN) {
-            own
+            &[own]
+        } else if self.0.contains(SINGLE) {
+            &others[..1]
         } else {
-            other
+            &others
         };
-        vec![target.to_owned()]
+        targets.iter().map(|&name| name.to_owned()).collect()
     }
 
     /// Returns the namespaces to watch: those that are asked for, or the default of the bundle. All

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ::metrics::Label as _;
+use bundle_images::{FetchResult, bundle_image_metrics};
 use fbc_read::Severity;
 use http_server::{MetricsWriter, Scale};
 use images::registry_metrics;
@@ -224,6 +225,16 @@ pub(super) fn registries(writer: &mut MetricsWriter<'_>) -> fmt::Result {
         "Bytes of manifests, configs and layers that came.",
         bytes,
     )
+}
+
+/// Writes the metrics of bundles that are fetched from their images.
+pub(super) fn bundle_images(writer: &mut MetricsWriter<'_>) -> fmt::Result {
+    let fetches = bundle_image_metrics();
+    let results = FetchResult::ALL
+        .iter()
+        .map(|&result| ([("result", result.as_str())], fetches[result].get()));
+    let help = "Fetches of the manifests of a bundle from its image; kept ones need no registry.";
+    writer.counter("catalogql_bundle_image_fetches", help, results)
 }
 
 /// Writes the metrics of the store. They are left out while its folder cannot be read.

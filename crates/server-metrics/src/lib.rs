@@ -99,6 +99,7 @@ impl ServerMetrics {
 
         catalogs::catalogs(writer, self)?;
         catalogs::registries(writer)?;
+        catalogs::bundle_images(writer)?;
         catalogs::store(writer, &self.loads)?;
         match &self.controller {
             Some(metrics) => controllers::controller(writer, metrics),

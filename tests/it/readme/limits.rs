@@ -638,5 +638,26 @@ fn preview_limits() -> Vec<(&'static str, String)> {
         ("bundle objects", bundle::MAX_BUNDLE_OBJECTS.to_string()),
         ("bundle rules", bundle::MAX_BUNDLE_RULES.to_string()),
         ("bundle rights", rights::MAX_RIGHT_ATOMS.to_string()),
+        (
+            "bundle layers",
+            bundle_images::MAX_BUNDLE_LAYER_BYTES.to_string(),
+        ),
+        ("bundle images", graphql::MAX_BUNDLE_IMAGES.to_string()),
+        ("fetch rounds", graphql::MAX_FETCH_ROUNDS.to_string()),
+        (
+            "bundle fetches",
+            bundle_images::MAX_CONCURRENT_FETCHES.to_string(),
+        ),
+        (
+            "waiting fetches",
+            bundle_images::MAX_WAITING_FETCHES.to_string(),
+        ),
+        ("bundle fetch", seconds(bundle_images::FETCH_TIMEOUT)),
+        ("failed fetch", seconds(bundle_images::FAILURE_TTL)),
+        (
+            "failed fetches",
+            bundle_images::MAX_REMEMBERED_FAILURES.to_string(),
+        ),
+        ("kept bundles", bundle_images::MAX_KEPT_BYTES.to_string()),
     ]
 }

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::listed;
 use super::objects::{MigrationKind, MigrationObjects};
 use crate::documents::{
-    MIGRATION_BUNDLES, MIGRATION_CATALOGS, MIGRATION_PACKAGES, MIGRATION_UPGRADES,
+    MIGRATION_BUNDLES, MIGRATION_CATALOGS, MIGRATION_INSTALLATION, MIGRATION_PACKAGES,
+    MIGRATION_UPGRADES,
 };
 use crate::{CommandError, CommandSession, GraphqlTransport, ListRequest};
 
@@ -59,6 +60,14 @@ pub(super) struct CatalogOffers {
     catalogs: Vec<OfferingCatalog>,
     /// By catalog and package.
     packages: HashMap<(String, String), PackageOffer>,
+}
+
+/// Bundles whose images cannot be read.
+#[derive(Debug, Default)]
+pub(super) struct UnjudgedBundles {
+    pub(super) count: usize,
+    /// Reason of the first.
+    pub(super) reason: Option<String>,
 }
 
 /// Search for the `ClusterCatalog` of an operator.
@@ -206,6 +215,33 @@ impl CatalogOffers {
             offer.bundles.push(BundleOffer::of(bundle));
         }
         Ok(())
+    }
+
+    /// Judges bundles, by package and version, from the manifests in their images, which the server
+    /// fetches. Returns the number of bundles that it cannot judge, with the reason of the first.
+    pub(super) async fn judge_from_images<T: GraphqlTransport>(
+        &mut self,
+        session: &CommandSession<T>,
+        wanted: &BTreeSet<(String, String)>,
+    ) -> UnjudgedBundles {
+        let mut unjudged = UnjudgedBundles::default();
+        for ((catalog, package), offer) in &mut self.packages {
+            for bundle in &mut offer.bundles {
+                if !wanted.contains(&(package.clone(), bundle.version.clone())) {
+                    continue;
+                }
+                let variables =
+                    json!({ "catalog": catalog, "package": package, "bundle": bundle.name });
+                match session.data(MIGRATION_INSTALLATION, &variables).await {
+                    Ok(data) => bundle.set_judgement(&data["bundle"]["installation"]["olmV1"]),
+                    Err(error) => {
+                        unjudged.count += 1;
+                        unjudged.reason.get_or_insert(error.to_string());
+                    }
+                }
+            }
+        }
+        unjudged
     }
 
     /// Returns the name of the served catalog for an image or a name of a catalog of the cluster.
@@ -422,24 +458,32 @@ impl PackageOffer {
 
 impl BundleOffer {
     fn of(bundle: &Value) -> Self {
-        let blockers = bundle["olmV1"]["blockers"].as_array().into_iter().flatten();
-        let hard = blockers.filter(|blocker| blocker["hard"] == true);
         let channels = bundle["channelNames"].as_array().into_iter().flatten();
         let channels = channels.filter_map(Value::as_str).map(str::to_owned);
-        Self {
+        let mut offer = Self {
             name: text(bundle, "/name"),
             version: text(bundle, "/version"),
             channels: channels.collect(),
             is_deprecated: !bundle["deprecation"].is_null(),
-            installable: text(bundle, "/olmV1/installable"),
-            hard: hard
-                .map(|blocker| (text(blocker, "/code"), text(blocker, "/detail")))
-                .collect(),
-        }
+            installable: String::new(),
+            hard: Vec::new(),
+        };
+        offer.set_judgement(&bundle["olmV1"]);
+        offer
+    }
+
+    /// Sets what OLM v1 makes of it, from an `OlmV1Judgement`.
+    fn set_judgement(&mut self, judgement: &Value) {
+        let blockers = judgement["blockers"].as_array().into_iter().flatten();
+        let hard = blockers.filter(|blocker| blocker["hard"] == true);
+        self.installable = text(judgement, "/installable");
+        self.hard = hard
+            .map(|blocker| (text(blocker, "/code"), text(blocker, "/detail")))
+            .collect();
     }
 
     /// Returns why OLM v1 does not install it without a feature gate.
-    fn refusal(&self) -> Option<String> {
+    pub(super) fn refusal(&self) -> Option<String> {
         let hard = self.hard.first();
         let hard = hard.map(|(code, detail)| format!("{code}: {detail}"));
         let gate = || {

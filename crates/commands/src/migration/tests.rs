@@ -12,7 +12,8 @@ use super::manifests::{CommentedManifest, extension_manifest};
 use super::*;
 use crate::ListRequest;
 use crate::documents::{
-    MIGRATION_BUNDLES, MIGRATION_CATALOGS, MIGRATION_PACKAGES, MIGRATION_UPGRADES,
+    MIGRATION_BUNDLES, MIGRATION_CATALOGS, MIGRATION_INSTALLATION, MIGRATION_PACKAGES,
+    MIGRATION_UPGRADES,
 };
 use crate::fixture::{self, ready};
 
@@ -26,6 +27,8 @@ struct MadeAnswers {
     /// Names of the bundles that another can be upgraded to, by its name and the channels of the
     /// question, which are separated by commas.
     successors: Vec<(&'static str, &'static str, Vec<&'static str>)>,
+    /// Judgements from the image of a bundle, by its name; there is no other image.
+    image_judgements: Vec<(&'static str, Value)>,
 }
 
 impl GraphqlTransport for MadeAnswers {
@@ -35,6 +38,14 @@ impl GraphqlTransport for MadeAnswers {
                 json!({ "name": name, "digest": digest, "imageReference": reference })
             });
             return Ok(json!({ "catalogs": catalogs.collect::<Vec<_>>() }));
+        }
+        if document == MIGRATION_INSTALLATION {
+            let mut judgements = self.image_judgements.iter();
+            let found = judgements.find(|(name, _)| variables["bundle"] == **name);
+            let message = || "the registry is gone".to_owned();
+            let (_, judgement) =
+                found.ok_or_else(|| CommandError::new(ExitStatus::Negative, message()))?;
+            return Ok(json!({ "bundle": { "installation": { "olmV1": judgement } } }));
         }
         assert_eq!(document, MIGRATION_UPGRADES);
         let installed = variables["installed"].as_array().expect("it is a list");
@@ -66,6 +77,8 @@ impl GraphqlTransport for MadeAnswers {
 struct World {
     objects: MigrationObjects,
     answers: MadeAnswers,
+    /// Judges from images, too.
+    bundle_images: bool,
 }
 
 /// Sets a value at a JSON pointer, and makes the objects above it.
@@ -175,10 +188,12 @@ impl World {
             packages: vec![package("index", "stable", &["stable"])],
             bundles: vec![bundle("index", "1.0.0", &["stable"], &[])],
             successors: Vec::new(),
+            image_judgements: Vec::new(),
         };
         let mut world = Self {
             objects: MigrationObjects::default(),
             answers,
+            bundle_images: false,
         };
         for object in objects {
             assert!(world.objects.add(object));
@@ -233,8 +248,11 @@ impl World {
     fn judged<T>(&self, of: impl FnOnce(&MigrationReport<'_>) -> T) -> T {
         let session = fixture::session(self.answers.clone(), OutputFormat::Json);
         let packages = BTreeSet::from(["widgets".to_owned()]);
-        let offers = ready(CatalogOffers::fetch(&session, &packages)).expect("it is answered");
+        let mut offers = ready(CatalogOffers::fetch(&session, &packages)).expect("it is answered");
         let index = ClusterIndex::new(&self.objects);
+        if self.bundle_images {
+            ready(judge_from_images(&session, &mut offers, &index));
+        }
         let mut judgements = judge(&index, &self.objects, &offers);
         ready(ask_for_upgrades(&session, &offers, &mut judgements)).expect("it is answered");
         let migrated = index.migrated();

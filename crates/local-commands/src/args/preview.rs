@@ -92,3 +92,15 @@ fn parse_flag(name: &str) -> Result<RightsFlag, String> {
         format!("write some of {}", names.join(", "))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use commands::preview::PERMISSION_FLAGS;
+
+    use super::*;
+
+    #[test]
+    fn both_programs_know_the_same_risks() {
+        assert_eq!(RightsFlag::ALL.map(RightsFlag::as_str), PERMISSION_FLAGS);
+    }
+}

@@ -385,3 +385,21 @@ fn a_bundle_that_olm_v1_refuses_for_another_reason_is_not_eligible() {
     let known = world.properties(r#"[{"type":"olm.gvk.required","value":{}}]"#);
     assert_eq!(known.status(), "INELIGIBLE C2!");
 }
+
+#[test]
+fn installed_bundles_are_judged_from_their_images_if_that_is_asked_for() {
+    let mut world = World::healthy();
+    let blocker = json!({ "code": "RENDERER:UNSUPPORTED_KIND", "detail": "why", "hard": true });
+    let judgement = json!({ "installable": "NO", "blockers": [blocker] });
+    world.answers.image_judgements = vec![("widgets.v1.0.0", judgement)];
+    assert_eq!(world.status(), "ELIGIBLE", "by its metadata");
+    world.bundle_images = true;
+    assert_eq!(world.status(), "INELIGIBLE OLM_V1!");
+    assert_eq!(world.message("OLM_V1"), "RENDERER:UNSUPPORTED_KIND: why");
+    world.answers.image_judgements.clear();
+    assert_eq!(
+        world.status(),
+        "ELIGIBLE",
+        "an image that cannot be read changes nothing"
+    );
+}
