@@ -31,7 +31,7 @@ export interface ListAddress {
   each?: "catalog" | undefined;
 }
 
-export const PACKAGE_TABS = ["overview", "updates", "versions", "contents", "install", "problems"] as const;
+export const PACKAGE_TABS = ["overview", "updates", "versions", "contents", "permissions", "install", "problems"] as const;
 export type PackageTab = (typeof PACKAGE_TABS)[number];
 
 export interface PackageAddress {

@@ -9,6 +9,9 @@ import { launch, lookAt, openPage, serveBoth, settled } from "./setup.mjs";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/catalog");
 
+/** A catalog whose bundles have their manifests. */
+const PREVIEW = join(import.meta.dirname, "../../examples/preview");
+
 /** @typedef {import("playwright-core").Page} Page */
 
 /** An installed bundle that much has come after. */
@@ -23,6 +26,8 @@ const VIEWS = [
     search: "?catalog=hostile&package=hostile-operator&tab=install",
     act: openDetails,
   },
+  { name: "package-permissions", search: "?catalog=preview&package=beacon&tab=permissions", act: compareAndOpen },
+  { name: "package-permissions-missing", search: "?catalog=example&package=quillstore&tab=permissions" },
   { name: "package-updates-selected", search: "?catalog=example&package=quillstore&tab=updates", act: select },
   { name: "package-updates-invalid", search: "?catalog=hostile&package=broken&tab=updates", act: select },
   {
@@ -56,7 +61,7 @@ let server;
 let browser;
 
 before(async () => {
-  [server, browser] = await Promise.all([serveBoth([`twin=${EXAMPLE}`]), launch()]);
+  [server, browser] = await Promise.all([serveBoth([`twin=${EXAMPLE}`, `preview=${PREVIEW}`]), launch()]);
 });
 
 after(async () => {
@@ -95,7 +100,45 @@ async function openDetails(page) {
   await page.evaluate(() => document.querySelectorAll("details").forEach((each) => (each.open = true)));
 }
 
+/** Compares with the version before, and opens every object. @param {Page} page */
+async function compareAndOpen(page) {
+  await page.getByLabel("Compared with").selectOption({ label: "1.0.0" });
+  await page.getByRole("heading", { name: "Changes" }).waitFor();
+  await openDetails(page);
+}
+
 /** Selects the second version of an update graph. @param {Page} page */
 async function select(page) {
   await page.locator("[data-row]").nth(1).click();
 }
+
+test("permissions are those of the version that is shown, with what it may do beyond another version", async () => {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const { page, faults } = await openPage(context, server.explorer, "?catalog=preview&package=beacon&tab=permissions");
+  const risks = page.locator("section", { has: page.getByRole("heading", { name: "Risks" }) });
+  await risks.getByText("It may read Secrets of the cluster, or of namespaces other than its own.").waitFor();
+  assert.deepEqual(await page.locator("table", { hasText: "secrets" }).getByRole("row").allInnerTexts(), [
+    "May\tOn",
+    "get, list, watch, update\tsignals, signals/status of beacon.example.com",
+    "get, list\tdeployments of apps",
+    "get, list, watch\tsecrets",
+  ]);
+  await compareAndOpen(page);
+  const changes = page.locator("section", { has: page.getByRole("heading", { name: "Changes" }) });
+  assert.deepEqual(await changes.getByRole("listitem").allInnerTexts(), [
+    "READS_SECRETS",
+    "get, list, watch secrets",
+    "quay.io/example/beacon:v1.1.0",
+    "quay.io/example/beacon:v1.0.0",
+    "signals.beacon.example.com: version v1beta1 is no longer served",
+  ]);
+  const role = page.locator("pre", { hasText: "kind: ClusterRole\n" });
+  await role.waitFor();
+  await page.goto(`${server.explorer}?catalog=preview&package=beacon&tab=permissions&version=1.0.0`);
+  await page.getByText("Its service accounts have none of the rights that need a second look.").waitFor();
+  await page.goto(`${server.explorer}?catalog=example&package=quillstore&tab=permissions`);
+  await page.getByRole("heading", { name: "The manifests are not here" }).waitFor();
+  await page.getByText("which a server fetches only with --bundle-images").waitFor();
+  await context.close();
+  assert.deepEqual(faults, []);
+});

@@ -21,7 +21,7 @@ import { compatibleNames } from "./compatible";
 import { Contents } from "./contents";
 import { Facts } from "./facts";
 import { InCatalogs } from "./in-catalogs";
-import { InstallTab } from "./install-tab";
+import { InstallTab, PermissionsTab } from "./lazy-tab";
 import { problemCount, Problems } from "./problems";
 import { loadGraph, Updates } from "./updates";
 import { useVersions, type Versions } from "./use-versions";
@@ -105,12 +105,13 @@ const TABS: Record<PackageTab, (props: TabProps) => ComponentChildren> = {
   updates: Updates,
   versions: VersionTable,
   contents: Contents,
+  permissions: PermissionsTab,
   install: InstallTab,
   problems: Problems,
 };
 
 /** Tabs that are about one version. */
-const CHOOSING: readonly PackageTab[] = ["overview", "contents", "install"];
+const CHOOSING: readonly PackageTab[] = ["overview", "contents", "permissions", "install"];
 
 /** Tabs that show what the query of the page gives; the others have queries of their own. */
 const PLAYGROUND: readonly PackageTab[] = ["overview", "install"];
@@ -120,6 +121,7 @@ const TITLES: Record<PackageTab, string> = {
   updates: "Updates",
   versions: "Versions",
   contents: "Contents",
+  permissions: "Permissions",
   install: "Install",
   problems: "Problems",
 };
