@@ -270,6 +270,17 @@ fn manifests_that_were_fetched_are_kept_without_the_registry() {
     let (code, message) = error(&installation(&server, BUNDLES[1], selection));
     assert_eq!(code, "MANIFESTS_UNREACHABLE");
     assert!(message.starts_with("cannot pull the image `"), "{message}");
+    let address = bundles.registry.address.to_string();
+    let catalog = bundles.folders.text("catalog");
+    let preview = run(catalogql()
+        .args(["preview", &catalog, PACKAGE, "-n", "beacon"])
+        .args(["--insecure-registry", &address]));
+    let expected = format!(
+        "error: cannot read the manifests of bundle `{}`: ",
+        BUNDLES[1]
+    );
+    assert_eq!(preview.status, Some(2));
+    assert!(preview.stderr.starts_with(&expected), "{}", preview.stderr);
     bundles.registry.resume();
     let (code, _) = error(&installation(&server, BUNDLES[1], selection));
     assert_eq!(code, "MANIFESTS_UNREACHABLE", "the failure is remembered");

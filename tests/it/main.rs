@@ -9,6 +9,7 @@ mod alpha_graphql;
 mod authors;
 mod bad_input;
 mod bad_queries;
+mod bundle_images;
 mod canonical;
 mod catalogd;
 mod closed_output;

@@ -206,7 +206,8 @@ pub(crate) fn ask_everything(address: SocketAddr) {
 #[test]
 fn the_metrics_in_the_reference_are_those_of_a_server() {
     let folders = Folders::new();
-    let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &["--grpc=127.0.0.1:0"]);
+    let flags = ["--grpc=127.0.0.1:0", "--bundle-images"];
+    let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &flags);
     ask_everything(server.address);
     matches_reference(
         EVERY_SERVER,

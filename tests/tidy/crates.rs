@@ -279,6 +279,7 @@ const RESERVED: [(&str, &[&str]); 34] = [
             "serving",
             "http-server",
             "loading",
+            "bundle-images",
             "auth",
             "controller",
             "graphql",

@@ -275,6 +275,7 @@ impl Server {
             grpc: grpc.metrics(),
             alpha: views.alpha.as_ref().map(AlphaGraphql::metrics),
             tls: tls.clone(),
+            fetches_bundle_images: args.bundle_images,
             started: Timestamp::now(),
         };
         let reloads = Arc::clone(&metrics.reloads);

@@ -56,6 +56,8 @@ pub struct ServerMetrics {
     pub alpha: Option<Arc<AlphaMetrics>>,
     /// TLS of the server, if it has a certificate.
     pub tls: Option<Tls>,
+    /// Whether requests may cause fetches of bundle images.
+    pub fetches_bundle_images: bool,
     /// When the process started.
     pub started: Timestamp,
 }
@@ -99,7 +101,9 @@ impl ServerMetrics {
 
         catalogs::catalogs(writer, self)?;
         catalogs::registries(writer)?;
-        catalogs::bundle_images(writer)?;
+        if self.fetches_bundle_images {
+            catalogs::bundle_images(writer)?;
+        }
         catalogs::store(writer, &self.loads)?;
         match &self.controller {
             Some(metrics) => controllers::controller(writer, metrics),

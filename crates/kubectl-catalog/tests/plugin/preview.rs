@@ -100,7 +100,7 @@ fn refusals_and_risks_decide_on_the_status() {
 fn a_bundle_whose_manifests_the_server_has_not_says_how_to_get_them() {
     let server = Server::start();
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
-    let output = server.run(&["preview", "lampglow"]);
+    let output = server.run(&["preview", "quillstore"]);
     assert_eq!(output.status, Some(1), "{output:?}");
     assert!(
         output
