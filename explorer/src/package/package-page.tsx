@@ -11,7 +11,7 @@ import { InstalledBadges } from "../cluster/installed-badges";
 import { useInstalled } from "../cluster/use-installed";
 import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
-import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
+import { Deprecated, DeprecationAlert, DidYouMean, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
 import { useStore } from "../store";
 import { type QueryState, useQuery } from "../use-query";
@@ -142,11 +142,7 @@ function NoPackage({ result, address }: { result: QueryState<PackageData>; addre
       <p>
         The catalog <bdi>{address.catalog}</bdi> has no package <bdi>{address.package}</bdi>, or is not served.
       </p>
-      {similar.map((name) => (
-        <Link key={name} class="button" to={{ page: "package", catalog: address.catalog, package: name }}>
-          {name}
-        </Link>
-      ))}
+      <DidYouMean names={similar} to={(name) => ({ page: "package", catalog: address.catalog, package: name })} />
       <Link to={{ page: "package", package: address.package }}>Look for it in other catalogs</Link>
       <Link to={EVERYTHING}>Show all packages</Link>
     </Empty>
