@@ -105,7 +105,7 @@ for (const [name, search] of Object.entries({ first: "", linked: "?query=query+N
   });
 }
 
-for (const panel of ["Documentation", "History", "Examples"]) {
+for (const panel of ["Documentation", "History", "Examples", "Query builder"]) {
   test(`the playground has no barrier and no fault with an open panel: ${panel}`, async () => {
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce" });
     const { page, faults } = await openPage(context, server.address, "?query=query+Names{catalogs{name}}");

@@ -2,6 +2,7 @@
 
 import type { GraphQLSchema } from "graphql";
 import { Explorer } from "graphiql-explorer";
+import { useEffect, useRef } from "preact/hooks";
 
 export interface BuilderPanelProps {
   schema: GraphQLSchema;
@@ -37,8 +38,11 @@ const CHECKED = <Sign path="M1.5 1.5h9v9h-9zM3.5 6l2 2 3.5-4" />;
 const UNCHECKED = <Sign path="M1.5 1.5h9v9h-9z" />;
 
 export default function BuilderPanel({ schema, query, onEdit, onRun }: BuilderPanelProps) {
+  const place = useRef<HTMLDivElement>(null);
+  // What adds an operation brings no name.
+  useEffect(() => place.current?.querySelector("select")?.setAttribute("aria-label", "Type of the operation to add"), [schema]);
   return (
-    <div class="builder">
+    <div ref={place} class="builder">
       <Explorer
         schema={schema}
         query={query}
