@@ -3,7 +3,7 @@
 import { Link } from "../address";
 import { token } from "../client";
 import { Catalogs } from "../generated/documents";
-import { Copy, Empty, Words } from "../parts";
+import { Copy, Empty } from "../parts";
 import { useStore } from "../store";
 import { useQuery } from "../use-query";
 
@@ -27,7 +27,8 @@ export function NoCatalogs() {
     return (
       <Empty title="Your token may read no catalog">
         <p>
-          <Words text="The server knows who you are, and shows you the catalogs that you may `get` as `clustercatalogs/content`. Ask an administrator of the cluster for that right, or reload the page to use another token." />
+          The server knows who you are, and shows you the catalogs that you may read. Ask an administrator of the cluster for the right to get{" "}
+          <code>clustercatalogs/content</code>, or reload the page to use another token.
         </p>
       </Empty>
     );

@@ -4,8 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 
 import { EVERYTHING, Link, type ListAddress } from "../address";
 import { PackageCount, SuggestPackages } from "../generated/documents";
-import { DidYouMean, Empty, useSimilarPackages } from "../parts";
+import { Empty } from "../parts";
 import { counted } from "../parts/format";
+import { DidYouMean, useSimilarPackages } from "../parts/similar";
 import { useQuery } from "../use-query";
 import { chipsOf, filterOf, withoutConditions } from "./conditions";
 import { NoCatalogs } from "./no-catalogs";

@@ -4,7 +4,8 @@ import { useEffect } from "preact/hooks";
 
 import { EVERYTHING, Heading, Link, replace } from "../address";
 import { PackageCatalogs } from "../generated/documents";
-import { Deprecated, DidYouMean, Empty, Icon, OpenInPlayground, Result, useSimilarPackages } from "../parts";
+import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
+import { DidYouMean, useSimilarPackages } from "../parts/similar";
 import { useQuery } from "../use-query";
 
 export function InCatalogs({ packageName }: { packageName: string }) {

@@ -9,7 +9,6 @@ export { NextPage } from "./next-page";
 export { OpenInPlayground } from "./playground";
 export { Day } from "./day";
 export { Digest } from "./digest";
-export { DidYouMean, useSimilarPackages } from "./similar";
 export { Empty, Failure, Loading, Result } from "./states";
 export { type ColumnHead, Table } from "./table";
 export { Tabs } from "./tabs";
