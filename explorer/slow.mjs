@@ -27,7 +27,7 @@ const FULL_SPEED = { offline: false, latency: 0, downloadThroughput: -1, uploadT
 const LARGEST_PAINT = 2500;
 const EDITOR = 1500;
 
-/** Most bytes until the editor is there, as they are sent. */
+/** Most bytes until the editor is there, and completes fields, as they are sent. */
 const EDITOR_BYTES = 700_000;
 
 /** @typedef {{ what: string, address: string, ready: string, isFast?: boolean, paint?: number, time?: number, bytes?: number }} View */
@@ -40,10 +40,10 @@ const VIEWS = [
   { what: "updates", address: "?catalog=community&package=project-quay&tab=updates", ready: "[data-row]" },
   { what: "install", address: "?catalog=community&package=project-quay&tab=install", ready: "pre" },
   { what: "comparison of catalogs", address: "?diff=1&from=example&to=community", ready: ".differences > li" },
-  { what: "playground, small editor", address: "playground/", ready: ".small .query textarea", isFast: true, time: EDITOR, bytes: EDITOR_BYTES },
-  { what: "playground, large editor", address: "playground/", ready: ".graphiql-query-editor .view-line", isFast: true, time: EDITOR, bytes: EDITOR_BYTES },
-  { what: "playground over Slow 4G, small editor", address: "playground/", ready: ".small .query textarea" },
-  { what: "playground over Slow 4G, large editor", address: "playground/", ready: ".graphiql-query-editor .view-line" },
+  { what: "playground, editor", address: "playground/", ready: ".query .cm-line", isFast: true, time: EDITOR, bytes: EDITOR_BYTES },
+  { what: "playground, completion", address: "playground/", ready: ".query[data-ready]", isFast: true, bytes: EDITOR_BYTES },
+  { what: "playground over Slow 4G, editor", address: "playground/", ready: ".query .cm-line" },
+  { what: "playground over Slow 4G, completion", address: "playground/", ready: ".query[data-ready]" },
 ];
 
 if (!existsSync(COMMUNITY)) throw new Error(`${COMMUNITY} is missing: CONTRIBUTING.md says what the corpus is`);

@@ -367,7 +367,7 @@ test("a contradiction has its reasons, and one of the ways out of it", async () 
 
 test("an installed bundle that no catalog has is of the package that the reader names", async () => {
   const page = await open("?resolve=1&olm=v0&name=quillstore&in=example&installed=quillstore.v1.1.9");
-  await page.getByRole("heading", { name: "The version of the installed bundle is not known" }).waitFor();
+  await page.getByRole("heading", { name: "The installed bundle is not known" }).waitFor();
   await page.getByLabel("Installed bundles").fill("quillstore.v1.1.9@1.1.9");
   await page.keyboard.press("Enter");
   await page.getByText("No catalog that is served has quillstore.v1.1.9, so that its package is not known.").waitFor();
@@ -375,6 +375,44 @@ test("an installed bundle that no catalog has is of the package that the reader 
   await page.getByRole("link", { name: "It is one of quillstore" }).click();
   await page.locator(".step .badge.info").filter({ hasText: "upgrade" }).waitFor();
   assert.match(page.url(), /installed=quillstore\/quillstore\.v1\.1\.9@1\.1\.9/);
+});
+
+test("an installed bundle is known by its version, and one that no catalog has by its name and version", async () => {
+  const page = await open("?resolve=1&name=quillstore&in=example&channel=stable");
+  const field = page.getByLabel("Installed bundle");
+  assert.equal(await field.getAttribute("placeholder"), "prometheus.v1.2.0 or 1.2.0");
+  await field.fill("1.2.0");
+  await page.keyboard.press("Enter");
+  await page.locator(".resolve-chosen h2", { hasText: "1.4.0" }).waitFor();
+  await field.fill("1.9.9");
+  await page.keyboard.press("Enter");
+  const unknown = page.locator(".empty", { hasText: "The installed bundle is not known" });
+  await unknown.waitFor();
+  assert.equal(
+    await unknown.locator("p").innerText(),
+    "No catalog that is served has the version 1.9.9 of the package quillstore. Write the bundle as NAME@1.9.9.",
+  );
+});
+
+test("a range that is none is answered with what a range is, and the field has examples", async () => {
+  const page = await open("?resolve=1&name=quillstore&version=x.y");
+  const failure = page.locator(".alert", { hasText: "the request is not valid" });
+  await failure.waitFor();
+  assert.deepEqual(await failure.locator("p").allInnerTexts(), [
+    'desired version range "x.y" is invalid: not a range of versions: "x.y"',
+    "Write a range of versions as >=1.2.0 <2.0.0.",
+  ]);
+  const describedBy = await page.getByLabel("Version or range").getAttribute("aria-describedby");
+  assert.equal(await page.locator(`[id="${describedBy}"]`).innerText(), "Such as 1.2.0, 1.2.x or >=1.2.0 <2.0.0.");
+});
+
+test("a package that no catalog has is answered with the names that are meant", async () => {
+  const page = await open("?package=quillstor");
+  await page.getByText("Did you mean quillstore?").waitFor();
+  await page.getByRole("link", { name: "quillstore", exact: true }).click();
+  await page.waitForURL(/package=quillstore/);
+  const inOne = await open("?catalog=example&package=quillstor");
+  await inOne.getByText("Did you mean quillstore?").waitFor();
 });
 
 test("installed bundles are looked up in every catalog, however many pages that takes", async () => {

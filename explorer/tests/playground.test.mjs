@@ -80,11 +80,10 @@ test("the playground shows the query of the view that was left for it, and its r
   page.on("request", (request) => sent.push(request.postData() ?? ""));
   await page.getByRole("link", { name: "Open in the playground" }).click();
   await page.waitForURL(/\/playground\//);
-  await page.locator(".graphiql-query-editor .view-line", { hasText: "query Bundle(" }).waitFor();
-  await page.locator(".graphiql-spinner").waitFor({ state: "detached" });
+  await page.locator(".query[data-ready] .cm-line", { hasText: "query Bundle(" }).waitFor();
   assert.deepEqual(sent.filter((body) => body.includes("query Bundle(")), []);
-  await page.getByRole("button", { name: /Execute query/ }).click();
-  await page.locator(".result-window", { hasText: '"quillstore.v1.2.0"' }).waitFor();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.locator(".result .cm-content", { hasText: '"quillstore.v1.2.0"' }).waitFor();
   await context.close();
   assert.deepEqual(faults, []);
 });
@@ -98,10 +97,24 @@ for (const [name, search] of Object.entries({ first: "", linked: "?query=query+N
   test(`the playground has no barrier and no fault in either theme on any width: ${name} visit`, async () => {
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce" });
     const { page, faults } = await openPage(context, server.address, search);
-    await page.locator(".graphiql-query-editor .view-line").first().waitFor();
-    await page.locator(".graphiql-spinner").waitFor({ state: "detached" });
-    if (!search) await page.locator(".result-window", { hasText: '"lampglow"' }).waitFor();
+    await page.locator(".query[data-ready] .cm-line").first().waitFor();
+    if (!search) await page.locator(".result .cm-content", { hasText: '"lampglow"' }).waitFor();
     const found = await lookAt(page, `playground-${name}`);
+    await context.close();
+    assert.deepEqual([...found, ...faults], []);
+  });
+}
+
+for (const panel of ["Documentation", "History", "Examples", "Query builder"]) {
+  test(`the playground has no barrier and no fault with an open panel: ${panel}`, async () => {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: "reduce" });
+    const { page, faults } = await openPage(context, server.address, "?query=query+Names{catalogs{name}}");
+    await page.locator(".query[data-ready] .cm-line").first().waitFor();
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByRole("button", { name: "Headers" }).click();
+    await page.getByRole("button", { name: panel }).click();
+    await page.getByRole("region", { name: panel }).getByRole("button").nth(1).waitFor();
+    const found = await lookAt(page, `playground-${panel.toLowerCase()}`);
     await context.close();
     assert.deepEqual([...found, ...faults], []);
   });

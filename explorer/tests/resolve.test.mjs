@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { load } from "./module.mjs";
 
-const { completed, installedText, namedBundles, solveRequest, resolveRequest } = await load("src/resolve/request.ts");
+const { completed, installedText, lookupVariables, namedBundles, solveRequest, resolveRequest } = await load("src/resolve/request.ts");
 
 const property = { type: "olm.package", value: { packageName: "etcd", version: "0.9.4" } };
 const found = [{ name: "etcd.v0.9.4", version: "0.9.4", package: { name: "etcd" }, properties: [property] }];
@@ -37,6 +37,35 @@ test("what the address does not say of an installed bundle is what a catalog say
     ],
     withoutVersion: [other],
   });
+});
+
+test("the version of a bundle stands for its name, in the wanted package or in the one before it", () => {
+  const named = namedBundles({ installed: "0.9.4 other/v1.0.0-rc.1 etcd.v0.9.4 2.0.0@2.0.0" });
+  assert.deepEqual(lookupVariables(named, "etcd"), {
+    names: ["0.9.4", "v1.0.0-rc.1", "etcd.v0.9.4", "2.0.0"],
+    packages: ["etcd", "other"],
+    versions: "=0.9.4 || =1.0.0-rc.1",
+    hasVersions: true,
+  });
+  assert.deepEqual(lookupVariables(namedBundles({ installed: "etcd.v0.9.4" }), "etcd"), {
+    names: ["etcd.v0.9.4"],
+    packages: ["etcd"],
+    versions: null,
+    hasVersions: false,
+  });
+  const installed = [{ name: "etcd.v0.9.4", version: "0.9.4", packageName: "etcd", properties: [property] }];
+  assert.deepEqual(completed([{ name: "0.9.4" }], found, "etcd"), { installed, withoutVersion: [] });
+  assert.deepEqual(completed([{ name: "v0.9.4", packageName: "etcd" }], found, "other"), { installed, withoutVersion: [] });
+  assert.deepEqual(completed([{ name: "0.9.4" }, { name: "0.9.5", packageName: "etcd" }], found, "other"), {
+    installed: [],
+    withoutVersion: ["0.9.4", "0.9.5"],
+  });
+});
+
+test("a bundle that is called like a version goes before the one that has it", () => {
+  const called = { name: "0.9.4", version: "7.0.0", package: { name: "etcd" }, properties: [] };
+  const { installed } = completed([{ name: "0.9.4" }], [...found, called], "etcd");
+  assert.deepEqual(installed, [{ name: "0.9.4", version: "7.0.0", packageName: "etcd", properties: [] }]);
 });
 
 test("of bundles of one name, the one of the named package is installed, or else that of the wanted one", () => {

@@ -44,11 +44,14 @@ const VIEWS = [
   { name: "package-install", search: `?${PACKAGE}&tab=install` },
   { name: "package-problems", search: "?catalog=hostile&package=broken&tab=problems" },
   { name: "package-missing", search: "?catalog=example&package=quilstore" },
+  { name: "package-missing-anywhere", search: "?package=quilstore" },
   { name: "package-anywhere", search: "?package=quillstore" },
   { name: "version", search: `?${HOSTILE}&bundle=hostile-operator.v1.0.0` },
   { name: "compare", search: `?catalog=hostile&package=broken&from=broken.v1.0.0&to=broken.v1.1.0` },
   { name: "resolve", search: "?resolve=1" },
   { name: "resolve-answer", search: "?resolve=1&name=quillstore" },
+  { name: "resolve-bad-range", search: "?resolve=1&name=quillstore&version=x.y" },
+  { name: "resolve-unknown-version", search: "?resolve=1&name=quillstore&installed=9.9.9" },
   { name: "api", search: "?api=hostile.example/Hostile" },
 ];
 

@@ -1,4 +1,4 @@
-// What is in the editor: from a link, from the last visit, and as a link or a command for others.
+// What is in the editor: from a link, and as a link or a command for others.
 
 import { command } from "../../explorer/src/shared/command";
 
@@ -44,14 +44,7 @@ export function isRunKey(event: KeyboardEvent): boolean {
   return event.key === "Enter" && (event.ctrlKey || event.metaKey);
 }
 
-/** What is in the tab that was open at the last visit, as GraphiQL keeps it. */
-export function storedDraft(): Draft | undefined {
-  try {
-    const { tabs, activeTabIndex } = JSON.parse(localStorage.getItem("catalogql:graphiql:tabState") ?? "{}");
-    const tab = tabs?.[activeTabIndex];
-    return tab?.query ? { query: tab.query, variables: tab.variables ?? "" } : undefined;
-  } catch {
-    // Storage may be forbidden, or hold something else.
-    return undefined;
-  }
+/** Whether a key makes the query legible. */
+export function isPrettifyKey(event: KeyboardEvent): boolean {
+  return event.key.toLowerCase() === "p" && event.shiftKey && (event.ctrlKey || event.metaKey);
 }

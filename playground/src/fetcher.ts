@@ -1,8 +1,4 @@
-// How GraphiQL asks the server: a request and its answer, and for subscriptions a stream of events.
-
-import type { Fetcher, FetcherOpts, FetcherParams } from "@graphiql/toolkit";
-import { getOperationAST, OperationTypeNode, parse } from "graphql";
-import { createClient } from "graphql-sse";
+// How the server is asked: a request and its answer, and for subscriptions a stream of events.
 
 import { endpoint } from "./draft";
 import { send } from "./server";
@@ -11,32 +7,57 @@ const ENDPOINT = endpoint();
 
 const MEDIA = "application/graphql-response+json, application/json";
 
-/** Answers what GraphiQL asks. */
-export const fetcher: Fetcher = (params, options) =>
-  isSubscription(params) ? subscribe(params, options) : ask(params, options);
+/** Before a stream that broke off is opened again, in milliseconds; twice as long each time. */
+const PAUSE = 1000;
+
+export interface GraphqlRequest {
+  query: string;
+  operationName?: string | undefined;
+  variables?: Record<string, unknown> | undefined;
+}
+
+export interface RequestOptions {
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
 
 /** The answer to one request; what the server says in plain text is an error with that text. */
-export async function ask(params: FetcherParams, options?: FetcherOpts) {
+export async function ask(request: GraphqlRequest, { headers, signal }: RequestOptions = {}) {
   const response = await send(ENDPOINT, {
     method: "POST",
-    headers: { accept: MEDIA, "content-type": "application/json", ...options?.headers },
-    body: JSON.stringify(params),
+    headers: { accept: MEDIA, "content-type": "application/json", ...headers },
+    body: JSON.stringify(request),
+    ...(signal && { signal }),
   });
   if (response.headers.get("content-type")?.includes("json")) return response.json();
-  const text = (await response.text()).trim();
-  return { errors: [{ message: text || `status ${response.status}` }] };
+  return { errors: [{ message: await reasonOf(response) }] };
 }
 
-function subscribe({ query, operationName, variables }: FetcherParams, options?: FetcherOpts) {
-  const client = createClient({ url: ENDPOINT, headers: { ...options?.headers }, fetchFn: send });
-  return client.iterate({ query, operationName: operationName ?? undefined, variables });
+/** What the server says in plain text, or the status. */
+async function reasonOf(response: Response): Promise<string> {
+  return (await response.text()).trim() || `status ${response.status}`;
 }
 
-function isSubscription({ query, operationName }: FetcherParams): boolean {
-  try {
-    return getOperationAST(parse(query), operationName)?.operation === OperationTypeNode.SUBSCRIPTION;
-  } catch {
-    // The server says best what is wrong with a document.
-    return false;
-  }
+/** What a subscription tells, until the server or the signal ends it. */
+export async function* subscribe(request: GraphqlRequest, { headers, signal }: RequestOptions): AsyncGenerator<unknown> {
+  const { createClient } = await import("graphql-sse");
+  let refusal: string | undefined;
+  const client = createClient({
+    url: ENDPOINT,
+    headers: { ...headers },
+    fetchFn: async (url: string, init: RequestInit) => {
+      const response = await send(url, init);
+      if (!response.ok) refusal = await reasonOf(response.clone());
+      return response;
+    },
+    // What was refused would be refused again, or ask for a token again; what broke off goes on.
+    retry: async (retries) => {
+      if (refusal !== undefined) throw new Error(refusal);
+      await new Promise((waited) => setTimeout(waited, PAUSE * 2 ** retries));
+    },
+  });
+  const { query, operationName, variables } = request;
+  const events = client.iterate({ query, operationName, variables });
+  signal?.addEventListener("abort", () => void events.return?.(undefined));
+  yield* events;
 }

@@ -37,7 +37,7 @@ const PUBLIC: [&str; 6] = [
 /// A replica that asks who its callers are, and a token for each kind of caller.
 pub(crate) struct Fixture {
     pub(crate) cluster: Cluster,
-    replica: Replica,
+    pub(crate) replica: Replica,
     pub(crate) callers: Vec<Caller>,
 }
 
@@ -54,7 +54,7 @@ fn picture(name: &str) -> String {
     format!("<svg xmlns=\"http://www.w3.org/2000/svg\"><title>{name}</title></svg>")
 }
 
-fn content(name: &str, version: u32) -> String {
+pub(crate) fn content(name: &str, version: u32) -> String {
     let icon =
         json!({ "base64data": STANDARD.encode(picture(name)), "mediatype": "image/svg+xml" });
     let line = json!({ "schema": "olm.package", "name": format!("{name}-icon"), "defaultChannel": "a", "icon": icon });
@@ -99,7 +99,7 @@ fn service_account(name: &str) -> Value {
 impl Fixture {
     /// `None` as for [`Cluster::start`].
     #[track_caller]
-    fn start() -> Option<Self> {
+    pub(crate) fn start() -> Option<Self> {
         Self::start_with(content, &[])
     }
 
@@ -291,7 +291,7 @@ fn init(mut client: WebSocketClient, token: Option<&str>) -> Result<WebSocketCli
 }
 
 /// A token of a service account, which may be bound to an object.
-fn token(cluster: &Cluster, name: &str, more: &[&str]) -> String {
+pub(crate) fn token(cluster: &Cluster, name: &str, more: &[&str]) -> String {
     let arguments = [&["create", "token", name, "--namespace=default"], more].concat();
     cluster.plane.kubectl(&arguments).trim().to_owned()
 }

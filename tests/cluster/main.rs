@@ -2,6 +2,7 @@
 //! what it is about.
 
 mod access;
+mod browser;
 mod chaos;
 mod chart;
 mod conditions;

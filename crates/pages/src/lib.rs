@@ -69,9 +69,10 @@ const EXPLORER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Content security policy of the playground. Its editor writes styles into the document.
-const PLAYGROUND_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; \
-     style-src 'self' 'unsafe-inline'; font-src 'self' data:; img-src 'self' data:; \
+/// Content security policy of the playground. Its editors write styles with small pictures into
+/// the document.
+const PLAYGROUND_POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; \
+     style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// State of a page: served, or the reason why it is not.

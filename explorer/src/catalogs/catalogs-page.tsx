@@ -3,15 +3,18 @@
 import "./catalogs.css";
 
 import { Heading, Link } from "../address";
+import { token } from "../client";
 import { Catalogs } from "../generated/documents";
 import { OpenInPlayground, Result } from "../parts";
 import { counted } from "../parts/format";
 import { NoCatalogs } from "../list/no-catalogs";
+import { useStore } from "../store";
 import { useQuery } from "../use-query";
 import { type CatalogStatus, Failing, inCatalog, ProblemBadges, Source } from "./source";
 
 export default function CatalogsPage() {
   const result = useQuery(Catalogs, {});
+  const hasToken = useStore(token) !== undefined;
   return (
     <>
       <div class="title-row">
@@ -24,6 +27,7 @@ export default function CatalogsPage() {
         </Link>
         <OpenInPlayground document={Catalogs} variables={{}} />
       </div>
+      {hasToken && <p class="subtle">These are the catalogs that your token may read.</p>}
       <Result of={result} document={Catalogs} variables={{}}>
         {({ catalogStatuses }) =>
           catalogStatuses.length > 0 ? (

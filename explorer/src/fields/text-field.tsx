@@ -1,12 +1,14 @@
 // A field of free text, which says what was chosen when the reader leaves it.
 
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useState } from "preact/hooks";
 
 export interface TextFieldProps {
   label: string;
   /** What is asked for now. */
   value: string;
   example: string;
+  /** What can be written, where the example does not say it all; it stays in sight. */
+  hint?: string | undefined;
   onChoose: (value: string) => void;
   /** Gets the text while it is typed. */
   onType?: (text: string) => void;
@@ -15,8 +17,9 @@ export interface TextFieldProps {
 }
 
 /** A field of free text. What is typed in it stays while something else of the form is loaded. */
-export function TextField({ label, value, example, onChoose, onType, list }: TextFieldProps) {
+export function TextField({ label, value, example, hint, onChoose, onType, list }: TextFieldProps) {
   const [text, setText] = useState(value);
+  const hintId = useId();
   // A link or the way back changed it.
   useLayoutEffect(() => setText(value), [value]);
   const typed = ({ currentTarget, inputType }: InputEvent & { currentTarget: HTMLInputElement }) => {
@@ -25,7 +28,7 @@ export function TextField({ label, value, example, onChoose, onType, list }: Tex
     if (list && inputType === "insertReplacementText") onChoose(currentTarget.value.trim());
     else onType?.(currentTarget.value);
   };
-  return (
+  const field = (
     <label class="stacked">
       <span>{label}</span>
       <input
@@ -33,9 +36,19 @@ export function TextField({ label, value, example, onChoose, onType, list }: Tex
         placeholder={example}
         spellcheck={false}
         autocomplete="off"
+        aria-describedby={hint ? hintId : undefined}
         {...({ list, onInput: typed } as object)}
         onChange={({ currentTarget }) => onChoose(currentTarget.value.trim())}
       />
     </label>
+  );
+  if (!hint) return field;
+  return (
+    <div class="hinted">
+      {field}
+      <small id={hintId} class="subtle">
+        {hint}
+      </small>
+    </div>
   );
 }

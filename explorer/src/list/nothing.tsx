@@ -3,9 +3,10 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { EVERYTHING, Link, type ListAddress } from "../address";
-import { PackageCount, SimilarPackages, SuggestPackages } from "../generated/documents";
+import { PackageCount, SuggestPackages } from "../generated/documents";
 import { Empty } from "../parts";
 import { counted } from "../parts/format";
+import { DidYouMean, useSimilarPackages } from "../parts/similar";
 import { useQuery } from "../use-query";
 import { chipsOf, filterOf, withoutConditions } from "./conditions";
 import { NoCatalogs } from "./no-catalogs";
@@ -54,25 +55,10 @@ interface NearProps {
 /** Packages whose names are spelled similarly, then those whose names begin alike. */
 function Near({ q, catalogs }: NearProps) {
   const packageName = q.trim().replace(/\s+/g, "-");
-  const { data } = useQuery(SimilarPackages, { request: { packageName, ...(catalogs.length > 0 && { catalogs }) } });
-  const similar = data?.resolve && "similarNames" in data.resolve ? data.resolve.similarNames : [];
+  const similar = useSimilarPackages(packageName, catalogs);
   const alike = useAlike(q, catalogs);
   const names = [...new Set([...similar, ...alike])].slice(0, PROPOSALS);
-  if (names.length === 0) return null;
-  return (
-    <p>
-      Did you mean{" "}
-      {names.map((name, at) => (
-        <span key={name}>
-          {at > 0 && " or "}
-          <Link to={{ page: "package", package: name }}>
-            <bdi>{name}</bdi>
-          </Link>
-        </span>
-      ))}
-      ?
-    </p>
-  );
+  return <DidYouMean names={names} to={(name) => ({ page: "package", package: name })} />;
 }
 
 /** Names that begin with the most letters of a text that any name begins with. */

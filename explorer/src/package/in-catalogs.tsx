@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { EVERYTHING, Heading, Link, replace } from "../address";
 import { PackageCatalogs } from "../generated/documents";
 import { Deprecated, Empty, Icon, OpenInPlayground, Result } from "../parts";
+import { DidYouMean, useSimilarPackages } from "../parts/similar";
 import { useQuery } from "../use-query";
 
 export function InCatalogs({ packageName }: { packageName: string }) {
@@ -40,18 +41,26 @@ export function InCatalogs({ packageName }: { packageName: string }) {
               ))}
             </ul>
           ) : (
-            <Empty title="No such package">
-              <p>
-                No catalog has a package <bdi>{packageName}</bdi>.
-              </p>
-              <Link class="button" to={{ ...EVERYTHING, q: packageName }}>
-                Search for it
-              </Link>
-            </Empty>
+            <NoPackage packageName={packageName} />
           )
         }
       </Result>
       <OpenInPlayground document={PackageCatalogs} variables={variables} />
     </article>
+  );
+}
+
+function NoPackage({ packageName }: { packageName: string }) {
+  const similar = useSimilarPackages(packageName);
+  return (
+    <Empty title="No such package">
+      <p>
+        No catalog has a package <bdi>{packageName}</bdi>.
+      </p>
+      <DidYouMean names={similar} to={(name) => ({ page: "package", package: name })} />
+      <Link class="button" to={{ ...EVERYTHING, q: packageName }}>
+        Search for it
+      </Link>
+    </Empty>
   );
 }

@@ -13,6 +13,7 @@ import { type BundleDetails, Package, type PackageData } from "../generated/docu
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
+import { DidYouMean } from "../parts/similar";
 import { useStore } from "../store";
 import { type QueryState, useQuery } from "../use-query";
 import { ProvidedApis, Requirements } from "./apis";
@@ -144,11 +145,7 @@ function NoPackage({ result, address }: { result: QueryState<PackageData>; addre
       <p>
         The catalog <bdi>{address.catalog}</bdi> has no package <bdi>{address.package}</bdi>, or is not served.
       </p>
-      {similar.map((name) => (
-        <Link key={name} class="button" to={{ page: "package", catalog: address.catalog, package: name }}>
-          {name}
-        </Link>
-      ))}
+      <DidYouMean names={similar} to={(name) => ({ page: "package", catalog: address.catalog, package: name })} />
       <Link to={{ page: "package", package: address.package }}>Look for it in other catalogs</Link>
       <Link to={EVERYTHING}>Show all packages</Link>
     </Empty>

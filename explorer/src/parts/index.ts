@@ -12,3 +12,4 @@ export { Digest } from "./digest";
 export { Empty, Failure, Loading, Result } from "./states";
 export { type ColumnHead, Table } from "./table";
 export { Tabs } from "./tabs";
+export { Words } from "../shared/words";

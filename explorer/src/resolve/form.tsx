@@ -23,14 +23,14 @@ export function Form({ address }: { address: ResolveAddress }) {
   const form = useQuery(ResolveForm, formVariables(address)).data;
   const isV0 = address.olm === "v0";
   const hasCluster = Boolean(address.kubernetes || address.openshift || address.architecture);
-  const field = (label: string, key: TextKey, example: string) => (
-    <TextField label={label} value={address[key] ?? ""} example={example} onChoose={(value) => choose({ [key]: value || undefined })} />
+  const field = (label: string, key: TextKey, example: string, hint?: string) => (
+    <TextField label={label} value={address[key] ?? ""} example={example} hint={hint} onChoose={(value) => choose({ [key]: value || undefined })} />
   );
   return (
     <form class="card stack" aria-label={isV0 ? "Subscription" : "ClusterExtension"} onSubmit={(event) => event.preventDefault()}>
       <Rules isV0={isV0} onChoose={(olm) => choose({ olm })} />
       <PackageField value={address.name ?? ""} onChoose={(name) => choose({ name: name || undefined })} />
-      {!isV0 && field("Version or range", "version", ">=1.2.0 <2.0.0")}
+      {!isV0 && field("Version or range", "version", ">=1.2.0 <2.0.0", "Such as 1.2.0, 1.2.x or >=1.2.0 <2.0.0.")}
       {isV0 ? (
         <OneChannel items={channelsOf(form)} chosen={address.channel[0]} onChoose={(channel) => choose({ channel })} />
       ) : (
@@ -51,8 +51,8 @@ export function Form({ address }: { address: ResolveAddress }) {
       />
       {!isV0 && field("Selector for catalogs", "selector", "tier=gold")}
       {isV0
-        ? field("Installed bundles", "installed", "prometheus.v1.2.0@1.2.0 …")
-        : field("Installed bundle", "installed", "prometheus.v1.2.0@1.2.0")}
+        ? field("Installed bundles", "installed", "prometheus.v1.2.0 or 1.2.0, …")
+        : field("Installed bundle", "installed", "prometheus.v1.2.0 or 1.2.0")}
       {!isV0 && (
         <>
           <label class="check">

@@ -8,7 +8,7 @@ import { InstalledBundles } from "../generated/documents";
 import { Empty, Loading, Result } from "../parts";
 import { usePages } from "../use-pages";
 import { useQuery } from "../use-query";
-import { completed, type Installed, installedText, type NamedBundle, namedBundles } from "./request";
+import { completed, type Installed, installedText, isVersion, lookupVariables, type NamedBundle, namedBundles } from "./request";
 
 export interface WithInstalledProps {
   address: ResolveAddress;
@@ -22,14 +22,14 @@ export function WithInstalled({ address, children }: WithInstalledProps) {
   const isEnough = address.olm !== "v0" && named.every(({ version }) => version !== undefined);
   if (named.length === 0 || isEnough) return <>{children(completed(named, []).installed)}</>;
   return (
-    <LookedUp key={named.map(({ name }) => name).join(" ")} address={address} named={named}>
+    <LookedUp key={[address.name, ...named.map(({ name }) => name)].join(" ")} address={address} named={named}>
       {children}
     </LookedUp>
   );
 }
 
 function LookedUp({ address, named, children }: WithInstalledProps & { named: readonly NamedBundle[] }) {
-  const variables = { names: [...new Set(named.map(({ name }) => name))] };
+  const variables = lookupVariables(named, address.name);
   const result = useQuery(InstalledBundles, variables);
   // Every catalog may have each of them.
   const { nodes: found, missing } = usePages(result.data?.bundles, async (after, signal) => {
@@ -41,8 +41,8 @@ function LookedUp({ address, named, children }: WithInstalledProps & { named: re
       {() => {
         if (missing === "loading") return <Loading />;
         if (missing === "failed") return <Unread onRetry={result.retry} />;
-        const { installed, withoutVersion } = completed(named, found, address.name);
-        if (withoutVersion.length > 0) return <NoVersion names={withoutVersion} />;
+        const { installed, withoutVersion } = completed(named, [...found, ...(result.data?.ofVersions?.nodes ?? [])], address.name);
+        if (withoutVersion.length > 0) return <NoVersion names={withoutVersion} wanted={address.name} />;
         return (
           <div class="stack">
             {address.olm === "v0" && <NoPackage address={address} installed={installed} />}
@@ -70,11 +70,20 @@ function Unread({ onRetry }: { onRetry: () => void }) {
   );
 }
 
-function NoVersion({ names: [first = "", ...others] }: { names: readonly string[] }) {
+function NoVersion({ names: [first = "", ...others], wanted }: { names: readonly string[]; wanted: string | undefined }) {
+  const example = isVersion(first) ? `NAME@${first}` : `${first}@VERSION`;
   return (
-    <Empty title={others.length > 0 ? "The versions of some installed bundles are not known" : "The version of the installed bundle is not known"}>
+    <Empty title={others.length > 0 ? "Some installed bundles are not known" : "The installed bundle is not known"}>
       <p>
-        No catalog that is served has <bdi>{[first, ...others].join(", ")}</bdi>. Write the version after the name: <code>{first}@VERSION</code>.
+        No catalog that is served has {isVersion(first) && "the version "}
+        <bdi>{[first, ...others].join(", ")}</bdi>
+        {isVersion(first) && (
+          <>
+            {" "}
+            of the package <bdi>{wanted}</bdi>
+          </>
+        )}
+        . Write the bundle as <code>{example}</code>.
       </p>
     </Empty>
   );

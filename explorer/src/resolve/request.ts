@@ -31,9 +31,10 @@ export function solveRequest({ name = "", channel, in: catalogs }: ResolveAddres
   };
 }
 
-/** A bundle as an address names it: `[PACKAGE/]BUNDLE[@VERSION]`. */
+/** A bundle as an address names it: `[PACKAGE/]BUNDLE[@VERSION]`, or by its version in the place of its name. */
 export interface NamedBundle {
   packageName?: string;
+  /** Or a version, where none follows. */
   name: string;
   version?: string;
 }
@@ -47,6 +48,27 @@ export function namedBundles({ installed = "" }: ResolveAddress): NamedBundle[] 
       const [, packageName, name = "", version] = /^(?:([^/]*)\/)?(.*?)(?:@([^@]*))?$/.exec(word) ?? [];
       return { ...(packageName && { packageName }), name, ...(version && { version }) };
     });
+}
+
+/** What the catalogs are asked for: bundles of these names, and those of the wanted or named packages with these versions. */
+export function lookupVariables(named: readonly NamedBundle[], wanted = "") {
+  const versions = named.flatMap(({ name, version }) => (version === undefined ? (versionIn(name) ?? []) : []));
+  return {
+    names: [...new Set(named.map(({ name }) => name))],
+    packages: [...new Set(named.map(({ packageName = wanted }) => packageName))],
+    versions: versions.map((version) => `=${version}`).join(" || ") || null,
+    hasVersions: versions.length > 0,
+  };
+}
+
+/** Whether a version stands in the place of a name. */
+export function isVersion(name: string): boolean {
+  return versionIn(name) !== undefined;
+}
+
+/** The version that stands in the place of a name, if it is one. */
+function versionIn(name: string): string | undefined {
+  return /^v?(\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?)$/.exec(name)?.[1];
 }
 
 /** How an address names bundles. */
@@ -68,7 +90,7 @@ export interface Installed {
 
 /**
  * The named bundles with what catalogs say of them; also the names of those whose version nobody says. Where packages have a
- * bundle of the same name, it is that of the wanted package.
+ * bundle of the same name, it is that of the wanted package. What no bundle is called may be the version of one.
  */
 export function completed(
   named: readonly NamedBundle[],
@@ -79,11 +101,19 @@ export function completed(
   const withoutVersion: string[] = [];
   for (const { packageName, name, version } of named) {
     const same = found.filter((each) => each.name === name && (packageName === undefined || each.package.name === packageName));
-    const bundle = same.find((each) => each.package.name === wanted) ?? same[0];
+    const isMeant = (each: Found) => each.version === versionIn(name) && each.package.name === (packageName ?? wanted);
+    const ofVersion = version === undefined ? found.find(isMeant) : undefined;
+    const bundle = same.find((each) => each.package.name === wanted) ?? same[0] ?? ofVersion;
     const owner = packageName ?? bundle?.package.name;
     const known = version ?? bundle?.version;
     if (!known) withoutVersion.push(name);
-    else installed.push({ name, version: known, ...(owner && { packageName: owner }), ...(bundle && { properties: bundle.properties }) });
+    else
+      installed.push({
+        name: bundle?.name ?? name,
+        version: known,
+        ...(owner && { packageName: owner }),
+        ...(bundle && { properties: bundle.properties }),
+      });
   }
   return { installed, withoutVersion };
 }

@@ -4,11 +4,11 @@ import type { ComponentChildren } from "preact";
 
 import { Link, type ResolveAddress } from "../address";
 import { type Considered, type ResolutionRejection, Resolve, type ResolveData } from "../generated/documents";
-import { Deprecated, DeprecationAlert, FirstOf, Icon, OpenInPlayground, Result, Table } from "../parts";
+import { Deprecated, DeprecationAlert, FirstOf, Icon, OpenInPlayground, Result, Table, Words } from "../parts";
 import { clusterExtension } from "../snippets/snippets";
 import { Snippet } from "../snippets/snippet";
 import { useQuery } from "../use-query";
-import { failureText } from "./failures";
+import { failureMessage, failureText } from "./failures";
 import { type Installed, resolveRequest } from "./request";
 
 type Outcome = NonNullable<ResolveData["resolve"]>;
@@ -99,6 +99,7 @@ const WHAT: Record<string, (name: string) => string> = {
 
 function Failed({ address, failure }: { address: ResolveAddress; failure: Failed }) {
   const { code, message, similarNames, considered } = failure;
+  const { text, hint } = failureMessage(message);
   const equal = considered.filter(({ rejection }) => rejection === "AMBIGUOUS");
   const catalogs = new Map(equal.map(({ bundle }) => [bundle.package.catalog.name, bundle]));
   return (
@@ -108,7 +109,12 @@ function Failed({ address, failure }: { address: ResolveAddress; failure: Failed
         {/* What follows says it in other words. */}
         {code !== "AMBIGUOUS" && (
           <p class="message">
-            <bdi>{message}</bdi>
+            <bdi>{text}</bdi>
+          </p>
+        )}
+        {hint && (
+          <p>
+            <Words text={hint} />
           </p>
         )}
         {code === "AMBIGUOUS" && (

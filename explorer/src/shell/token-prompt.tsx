@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { isTokenWanted, token } from "../client";
 import { Dialog } from "../parts/dialog";
 import { TOKEN_TEXTS, tokenFault } from "../shared/token";
+import { Words } from "../shared/words";
 import { useStore } from "../store";
 
 export function TokenPrompt() {
@@ -30,7 +31,9 @@ export function TokenPrompt() {
           {TOKEN_TEXTS.label}
           <input type="password" autocomplete="off" required value={text} onInput={typed} />
         </label>
-        <p>{TOKEN_TEXTS.hint.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</p>
+        <p>
+          <Words text={TOKEN_TEXTS.hint} />
+        </p>
         <button class="primary">{TOKEN_TEXTS.use}</button>
       </form>
     </Dialog>

@@ -1,0 +1,5 @@
+// Texts of plain words in which code stands between backticks.
+
+export function Words({ text }: { text: string }) {
+  return <>{text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}</>;
+}
