@@ -38,7 +38,7 @@ fn bundle() -> Archive {
 }
 
 fn image(archive: Archive) -> RegistryImage {
-    RegistryImage::image(MediaTypes::Oci, &[archive.gzip()], &LABELS)
+    RegistryImage::image(MediaTypes::Oci, &[archive.plain()], &LABELS)
 }
 
 fn registries(address: impl ToString) -> Registries {

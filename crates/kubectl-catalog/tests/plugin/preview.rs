@@ -101,7 +101,7 @@ fn a_bundle_whose_manifests_the_server_has_not_says_how_to_get_them() {
     let server = Server::start();
     server.serve("example", Path::new(EXAMPLE), CatalogMetadata::default());
     let output = server.run(&["preview", "quillstore"]);
-    assert_eq!(output.status, Some(1), "{output:?}");
+    assert_eq!(output.status, Some(6), "{output:?}");
     assert!(
         output
             .stderr
