@@ -17,6 +17,7 @@ mod manifests;
 mod metrics;
 mod network;
 mod outages;
+mod previews;
 mod prometheus;
 mod replicas;
 mod rights;

@@ -40,6 +40,10 @@ pub struct PreviewArgs {
     /// have
     #[arg(long, value_name = "FLAGS", value_delimiter = ',', value_parser = parse_flag)]
     pub fail_on: Vec<RightsFlag>,
+    /// Print only the roles that OLM v1 up to 1.10 needs to install the bundle, with their bindings to
+    /// this `ServiceAccount` in the namespace of the operator: as YAML, or with `-o json` as a `List`
+    #[arg(long, value_name = "NAME", value_parser = parse_account, conflicts_with_all = ["from", "fail_on"])]
+    pub installer_rbac: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: PreviewOutput,
@@ -102,6 +106,21 @@ fn parse_watched(text: &str) -> Result<String, String> {
         Ok(String::new())
     } else {
         parse_namespace(text)
+    }
+}
+
+/// Maximum length of a DNS subdomain.
+const MAX_SUBDOMAIN: usize = 253;
+
+/// Checks that a text can be the name of a service account: a DNS subdomain.
+fn parse_account(text: &str) -> Result<String, String> {
+    if text.len() <= MAX_SUBDOMAIN && text.split('.').all(|label| parse_namespace(label).is_ok()) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "no ServiceAccount can have this name: write lower-case letters, digits, `-` and `.`"
+                .to_owned(),
+        )
     }
 }
 
