@@ -36,10 +36,15 @@ fn of_catalog(name: &str) -> Value {
     json!({ "matchLabels": { LABEL: name } })
 }
 
-fn try_apply(plane: &ControlPlane, source: &Value, arguments: &[&str]) -> KubectlOutput {
+fn try_apply(
+    plane: &ControlPlane,
+    source: &Value,
+    name: &str,
+    arguments: &[&str],
+) -> KubectlOutput {
     let object = json!({
         "apiVersion": "olm.operatorframework.io/v1", "kind": "ClusterExtension",
-        "metadata": { "name": "one" },
+        "metadata": { "name": name },
         "spec": {
             "namespace": "one", "serviceAccount": { "name": "installer" }, "source": source,
         },
@@ -57,7 +62,7 @@ fn a_policy_allows_reviewed_versions_alone() {
     plane.apply(&[definition]);
     wait_for_definitions(&plane);
     let unreviewed = source("etcd", Some("1.1.0"), of_catalog("new"));
-    let before = try_apply(&plane, &unreviewed, &[]);
+    let before = try_apply(&plane, &unreviewed, "one", &[]);
     assert!(before.success, "{before:?}");
 
     let server = server();
@@ -70,14 +75,14 @@ fn a_policy_allows_reviewed_versions_alone() {
     let other = source("etcd", Some("1.0.0"), of_catalog("new"));
     let dry_run = ["--dry-run=server"];
     let refusal = eventually(|| {
-        let output = try_apply(&plane, &other, &dry_run);
+        let output = try_apply(&plane, &other, "two", &dry_run);
         (!output.success).then_some(output.stderr)
     });
     let message = "is not a reviewed one of the catalog that the label olm.operatorframework.io/metadata.name selects";
     assert_eq!(
         refusal,
         format!(
-            "Error from server (Forbidden): clusterextensions.olm.operatorframework.io \"one\" is forbidden: ValidatingAdmissionPolicy 'reviewed-cluster-extensions' with binding 'reviewed-cluster-extensions' denied request: version '1.0.0' of package 'etcd' {message}\n"
+            "Error from server (Forbidden): clusterextensions.olm.operatorframework.io \"two\" is forbidden: ValidatingAdmissionPolicy 'reviewed-cluster-extensions' with binding 'reviewed-cluster-extensions' denied request: version '1.0.0' of package 'etcd' {message}\n"
         )
     );
 
@@ -99,7 +104,7 @@ fn a_policy_allows_reviewed_versions_alone() {
             ),
         ),
     ] {
-        let output = try_apply(&plane, &source, &dry_run);
+        let output = try_apply(&plane, &source, "two", &dry_run);
         assert_eq!(output.success, allowed, "{source} {output:?}");
     }
 
