@@ -13,6 +13,7 @@ mod load;
 mod look_up;
 mod measure;
 mod plan;
+mod preview;
 mod pull;
 mod worst;
 
@@ -51,6 +52,9 @@ fn main() {
             ("generated", &generated)
         };
         pull::bench(name, folder, &scratch);
+    }
+    if is_requested("preview") && corpus.join("community-objects").is_dir() {
+        preview::bench(&corpus.join("community-objects"));
     }
     let served = load::serve("generated", &generated, &scratch);
     if is_requested("execute") {

@@ -18,6 +18,7 @@ mod manifests;
 mod metrics;
 mod network;
 mod outages;
+mod previews;
 mod prometheus;
 mod replicas;
 mod rights;

@@ -4,6 +4,7 @@
 
 mod cases;
 mod hidden;
+mod previews;
 mod solving;
 
 use std::alloc::System;

@@ -204,3 +204,79 @@ fn a_bundle_without_inline_manifests_is_refused_if_its_image_may_not_be_read() {
     assert_eq!(output.status, Some(1));
     assert_eq!(json_of(&output)["errors"][0]["code"], "NO_MANIFESTS");
 }
+
+#[test]
+fn the_rights_of_an_installer_are_printed_as_objects() {
+    let output = preview(&[
+        "beacon",
+        "--installer-rbac",
+        "beacon-installer",
+        "-o",
+        "json",
+    ]);
+    assert_eq!((output.status, &*output.stderr), (Some(0), ""));
+    let list = json_of(&output);
+    let role = "beacon.v1.1.0-beac-1mwbjg9mq62w8mh5nk7nprnyl3rrsfamafy9ikkubbel";
+    let managed = |group: &str, resource: &str, name: &str| {
+        [
+            json!({"apiGroups": [group], "resources": [resource], "verbs": ["create", "list", "watch"]}),
+            json!({"apiGroups": [group], "resources": [resource], "verbs": ["get", "update", "patch", "delete"], "resourceNames": [name]}),
+        ]
+    };
+    let rbac = "rbac.authorization.k8s.io";
+    let cluster = [
+        managed(
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+            "signals.beacon.example.com",
+        ),
+        managed(rbac, "clusterrolebindings", role),
+        managed(rbac, "clusterroles", role),
+    ];
+    let rules = list["items"][0]["rules"].as_array().expect("it has rules");
+    assert_eq!(rules[..6], cluster.concat());
+    assert_eq!(
+        rules[6],
+        json!({"apiGroups": ["olm.operatorframework.io"], "resources": ["clusterextensions/finalizers"], "verbs": ["update"], "resourceNames": ["beacon"]})
+    );
+    // The rest is what the operator gets.
+    assert!(rules[7..].contains(
+        &json!({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]})
+    ));
+    let subjects =
+        json!([{"kind": "ServiceAccount", "name": "beacon-installer", "namespace": "beacon"}]);
+    let own = [
+        managed("", "serviceaccounts", "beacon"),
+        managed("apps", "deployments", "beacon"),
+    ];
+    let api = format!("{rbac}/v1");
+    assert_eq!(
+        list["items"].as_array().expect("it is a list")[1..],
+        [
+            json!({
+                "apiVersion": api, "kind": "ClusterRoleBinding",
+                "metadata": {"name": "beacon-beacon-installer"},
+                "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "beacon-beacon-installer"},
+                "subjects": subjects,
+            }),
+            json!({
+                "apiVersion": api, "kind": "Role",
+                "metadata": {"name": "beacon-installer", "namespace": "beacon"},
+                "rules": own.concat(),
+            }),
+            json!({
+                "apiVersion": api, "kind": "RoleBinding",
+                "metadata": {"name": "beacon-installer", "namespace": "beacon"},
+                "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "beacon-installer"},
+                "subjects": subjects,
+            }),
+        ]
+    );
+    for arguments in [
+        &["beacon", "--installer-rbac", "Not_a_name"][..],
+        &["beacon", "--installer-rbac", "a", "-o", "sarif"],
+        &["beacon", "--installer-rbac", "a", "--from", "1.0.0"],
+    ] {
+        assert_eq!(preview(arguments).status, Some(2), "{arguments:?}");
+    }
+}

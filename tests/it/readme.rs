@@ -187,7 +187,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 36, "commands in the README and the how-to pages");
+    assert_eq!(commands, 37, "commands in the README and the how-to pages");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::csv::BundleCsv;
 use crate::error::{PreviewError, PreviewErrorCode};
 use crate::go_json;
-use crate::go_struct::{CRD, CSV, GoStructs};
+use crate::go_struct::{CRD, CSV, GoStructs, GoTypeError};
 
 /// Maximum size of one manifest, in bytes: of its text and of its JSON, in which aliases of YAML are
 /// resolved. etcd takes objects of 1.5 MiB.
@@ -26,8 +26,11 @@ pub const MAX_BUNDLE_FILES: usize = 2_000;
 /// Maximum number of objects in the manifests of a bundle.
 pub const MAX_BUNDLE_OBJECTS: usize = 5_000;
 
-/// Maximum number of rules in the permissions of a bundle.
+/// Maximum number of rules of a bundle: in its permissions and its webhooks.
 pub const MAX_BUNDLE_RULES: usize = 10_000;
+
+/// Maximum number of deployments of a bundle.
+pub const MAX_BUNDLE_DEPLOYMENTS: usize = 1_000;
 
 /// Annotation with the properties of a CSV.
 const PROPERTIES: &str = "olm.properties";
@@ -247,9 +250,17 @@ impl RegistryBundle {
             .chain(&strategy.cluster_permissions)
             .map(|permission| permission.rules.as_ref().map_or(0, Vec::len))
             .sum();
-        if rules > MAX_BUNDLE_RULES {
+        let webhooks = self.csv.spec.webhookdefinitions.iter();
+        let all = rules + webhooks.map(|webhook| webhook.rules.len()).sum::<usize>();
+        if all > MAX_BUNDLE_RULES {
             return Err(too_large(format!(
-                "the permissions have {rules} rules: at most {MAX_BUNDLE_RULES} are read"
+                "the permissions and webhooks have {all} rules: at most {MAX_BUNDLE_RULES} are read"
+            )));
+        }
+        let deployments = self.csv.deployments().len();
+        if deployments > MAX_BUNDLE_DEPLOYMENTS {
+            return Err(too_large(format!(
+                "the bundle has {deployments} deployments: at most {MAX_BUNDLE_DEPLOYMENTS} are read"
             )));
         }
         Ok(())
@@ -439,7 +450,10 @@ pub(crate) fn first_document(bytes: &[u8]) -> Result<Option<String>, String> {
 fn convert(file: &str, name: &str, line: &str) -> Result<String, PreviewError> {
     GoStructs::get()
         .convert(name, line.as_bytes())
-        .map_err(|error| unreadable(file, &error.to_string()))
+        .map_err(|error| match error {
+            GoTypeError::TooLarge => too_large(format!("cannot read manifest {file:?}: {error}")),
+            _ => unreadable(file, &error.to_string()),
+        })
 }
 
 /// Decodes a string; empty where there is none.

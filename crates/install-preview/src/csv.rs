@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A CSV, as Go writes it: every field has its type.
 #[derive(Debug, Default, Deserialize)]
@@ -73,8 +74,8 @@ pub(crate) struct CsvDeployment {
     pub(crate) name: String,
     #[serde(default)]
     pub(crate) label: BTreeMap<String, String>,
-    /// A `DeploymentSpec` with a field for whatever Go writes.
-    pub(crate) spec: Value,
+    /// JSON of a `DeploymentSpec` with a field for whatever Go writes.
+    spec: Box<RawValue>,
 }
 
 /// Rights of a service account. Its JSON is that of Go, from which names are made: fields in this
@@ -126,7 +127,7 @@ pub(crate) struct CsvWebhook {
     pub(crate) conversion_crds: Vec<String>,
     pub(crate) webhook_path: Option<String>,
     #[serde(default)]
-    pub(crate) rules: Vec<Value>,
+    pub(crate) rules: Vec<Box<RawValue>>,
     pub(crate) failure_policy: Option<String>,
     pub(crate) match_policy: Option<String>,
     pub(crate) object_selector: Option<Value>,
@@ -151,7 +152,24 @@ impl BundleCsv {
     }
 }
 
+impl CsvDeployment {
+    /// Parses the spec.
+    pub(crate) fn spec(&self) -> Value {
+        parsed(&self.spec)
+    }
+}
+
+/// Parses a part of a CSV.
+fn parsed(json: &RawValue) -> Value {
+    serde_json::from_str(json.get()).expect("a part of a CSV is JSON")
+}
+
 impl CsvWebhook {
+    /// Parses the rules.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = Value> {
+        self.rules.iter().map(|rule| parsed(rule))
+    }
+
     /// Types of webhooks.
     pub(crate) const VALIDATING: &str = "ValidatingAdmissionWebhook";
     pub(crate) const MUTATING: &str = "MutatingAdmissionWebhook";

@@ -12,7 +12,11 @@ use std::sync::LazyLock;
 use fbc_grammar::version::Version;
 use fbc_read::json::{JsonCursor, JsonError, JsonKind};
 
+use crate::bundle::MAX_BUNDLE_FILE_BYTES;
 use crate::quantity;
+
+/// Maximum size of an object with the fields that Go writes without a value, in bytes.
+pub(crate) const MAX_CONVERTED_BYTES: usize = 2 * MAX_BUNDLE_FILE_BYTES;
 
 /// Structs of the table that callers name.
 pub(crate) const CSV: &str = "ClusterServiceVersion";
@@ -38,6 +42,11 @@ pub(crate) enum GoTypeError {
         /// Type of the field.
         expected: &'static str,
     },
+    /// The fields that Go writes without a value make the object too large.
+    #[error(
+        "it has more than {MAX_CONVERTED_BYTES} bytes with all fields that the controller writes"
+    )]
+    TooLarge,
 }
 
 /// All structs, by name.
@@ -393,6 +402,9 @@ impl GoConversion {
     ) -> Result<Emptiness, GoTypeError> {
         if cursor.kind().map_err(damaged)? != JsonKind::Object {
             return self.mismatch("an object", cursor);
+        }
+        if self.out.len() > MAX_CONVERTED_BYTES {
+            return Err(GoTypeError::TooLarge);
         }
         let structs = self.structs;
         let mut fields = structs.structs[at].iter().peekable();

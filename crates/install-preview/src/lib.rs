@@ -12,6 +12,9 @@
 //! | `go_struct` | converts JSON as it passes through the Go structs of upstream |
 //! | `validate`, `targets` | rules for bundles, and for the namespaces that they watch |
 //! | [`render`](mod@render) | renders the objects |
+//! | [`rights`] | what accounts may do, and what is risky about it |
+//! | [`summary`] | what an install means, and how it differs from another |
+//! | [`crd_upgrade`] | changes of definitions that OLM v1 refuses |
 //!
 //! ```
 //! use install_preview::{BundleManifestFile, RegistryBundle, RenderOptions, render};
@@ -41,6 +44,7 @@
 )]
 
 pub mod bundle;
+pub mod crd_upgrade;
 mod csv;
 pub mod error;
 mod go_json;
@@ -59,8 +63,8 @@ pub use csv::RbacRule;
 pub use error::{PreviewError, PreviewErrorCode};
 pub use permission_query::PermissionQuery;
 pub use render::{
-    CertificateProvider, DeploymentConfig, RenderOptions, RenderedObject, Rendering, refusals,
-    render,
+    CertificateProvider, DeploymentConfig, InstallerAccount, RenderOptions, RenderedObject,
+    Rendering, installer_rbac, refusals, render,
 };
 pub use rights::{RightsFlag, RightsScope};
 pub use targets::is_namespace_name;

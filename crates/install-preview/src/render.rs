@@ -5,24 +5,32 @@
 
 mod certificates;
 mod deployments;
+mod installer;
 mod overrides;
 mod permissions;
 mod webhooks;
 
 use std::borrow::Cow;
 
+use fbc_read::json::JsonValue;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::bundle::{DefinitionManifest, RegistryBundle};
+use crate::bundle::{DefinitionManifest, OtherManifest, RegistryBundle};
 use crate::csv::CsvWebhook;
 use crate::error::{PreviewError, PreviewErrorCode};
+use crate::go_json;
 use crate::names::WebhookNames;
 use crate::targets::SupportedModes;
 use crate::validate::{is_namespaced, validate};
 
 pub use certificates::CertificateProvider;
+pub use installer::{InstallerAccount, installer_rbac};
 pub use overrides::DeploymentConfig;
+
+/// Maximum size of what an install repeats, in bytes: the permissions for each watched namespace, and
+/// the annotations of the CSV in each deployment.
+pub const MAX_REPEATED_BYTES: usize = 32 << 20;
 
 /// Settings of an install: namespaces, certificates and the deployment configuration.
 #[derive(Debug, Default)]
@@ -95,6 +103,9 @@ pub fn render<'a>(
         deployment_config: options.deployment_config.as_ref(),
     };
 
+    if let Some(error) = input.too_large() {
+        return Err(vec![error]);
+    }
     let mut objects = permissions::service_accounts(&input);
     objects.extend(permissions::roles(&input));
     objects.extend(permissions::cluster_roles(&input));
@@ -125,6 +136,27 @@ pub fn refusals(bundle: &RegistryBundle) -> Vec<PreviewError> {
 }
 
 impl RenderInput<'_, '_> {
+    /// Returns the reason against an install that repeats too much.
+    fn too_large(&self) -> Option<PreviewError> {
+        let csv = &self.bundle.csv;
+        let permissions = csv.spec.install.spec.permissions.iter();
+        let permission_bytes: usize = permissions.map(|one| go_json::to_string(one).len()).sum();
+        let annotations = csv.metadata.annotations.iter();
+        let annotation_bytes: usize = annotations.map(|(key, text)| key.len() + text.len()).sum();
+        let target_bytes: usize = self.targets.iter().map(String::len).sum();
+        let repeated = permission_bytes
+            .saturating_mul(self.targets.len())
+            .saturating_add(
+                (annotation_bytes + target_bytes).saturating_mul(csv.deployments().len()),
+            );
+        (repeated > MAX_REPEATED_BYTES).then(|| {
+            let message = format!(
+                "an install would repeat permissions and annotations of {repeated} bytes: at most {MAX_REPEATED_BYTES} are rendered"
+            );
+            PreviewError::new(PreviewErrorCode::TooLarge, message)
+        })
+    }
+
     /// Tells whether the operator watches all namespaces.
     fn is_for_all_namespaces(&self) -> bool {
         self.targets == [""]
@@ -243,6 +275,7 @@ fn render_definition<'a>(
 fn others<'a>(input: &RenderInput<'a, '_>) -> Vec<RenderedObject<'a>> {
     let others = input.bundle.others.iter();
     let rendered = others.map(|other| {
+        let mut metadata = metadata_of(&other.json);
         let mut rendered = RenderedObject {
             api_version: Cow::Borrowed(&other.api_version),
             kind: Cow::Borrowed(&other.kind),
@@ -251,19 +284,45 @@ fn others<'a>(input: &RenderInput<'a, '_>) -> Vec<RenderedObject<'a>> {
             json: Cow::Borrowed(&other.json),
         };
         if is_namespaced(&other.kind) == Some(true) {
-            let mut object = rendered.value();
-            member(&mut object, "metadata").insert("namespace".to_owned(), input.namespace.into());
-            object["kind"] = (&*other.kind).into();
+            metadata.insert("namespace".to_owned(), input.namespace.into());
             rendered.namespace = Some(input.namespace.to_owned());
-            rendered.json = object.to_string().into();
+            rendered.json = with_metadata(other, metadata).into();
         } else {
-            let object = rendered.value();
-            let namespace = object["metadata"]["namespace"].as_str();
+            let namespace = metadata.get("namespace").and_then(Value::as_str);
             rendered.namespace = namespace.filter(|name| !name.is_empty()).map(str::to_owned);
         }
         rendered
     });
     rendered.collect()
+}
+
+/// Parses the metadata of an object; empty where it has none.
+fn metadata_of(json: &str) -> Map<String, Value> {
+    let fields = JsonValue::new(json.as_bytes()).fields(["metadata"]);
+    let metadata = fields.ok().and_then(|[metadata]| metadata);
+    let parsed = metadata.and_then(|metadata| serde_json::from_slice(metadata.raw()).ok());
+    parsed.unwrap_or_default()
+}
+
+/// Replaces the metadata and the kind of an object, whose other members are not parsed: they may be
+/// large.
+fn with_metadata(other: &OtherManifest, metadata: Map<String, Value>) -> String {
+    let members = JsonValue::new(other.json.as_bytes()).members();
+    let members = members.expect("an object was read");
+    let mut text = format!(
+        "{{\"kind\":{},\"metadata\":{}",
+        Value::from(&*other.kind),
+        Value::Object(metadata)
+    );
+    for (key, value) in members {
+        if !key.is("kind") && !key.is("metadata") {
+            for part in [&b","[..], key.raw(), b":", value.raw()] {
+                text.push_str(std::str::from_utf8(part).expect("a manifest is UTF-8"));
+            }
+        }
+    }
+    text.push('}');
+    text
 }
 
 /// Returns a member of an object that is an object, which is created where it is none.

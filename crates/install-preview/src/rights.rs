@@ -9,6 +9,12 @@ use crate::csv::RbacRule;
 /// Maximum number of atoms of all rights of a bundle.
 pub const MAX_RIGHT_ATOMS: usize = 200_000;
 
+/// Maximum number of paths, which are no resources, in these atoms.
+pub const MAX_RIGHT_PATHS: usize = 1_000;
+
+/// Maximum size of the texts of these atoms, in bytes.
+pub const MAX_RIGHT_BYTES: usize = 32 << 20;
+
 /// Risk of a rule, after the good practices for RBAC of Kubernetes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -72,7 +78,13 @@ pub struct RightAtom {
 
 /// Rights as a set of atoms, in which `*` covers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rights(BTreeSet<RightAtom>);
+pub struct Rights {
+    resources: BTreeSet<RightAtom>,
+    /// Atoms with a path.
+    paths: BTreeSet<RightAtom>,
+    /// Size of the texts of all atoms.
+    bytes: usize,
+}
 
 /// Rights that a flag looks for.
 struct RiskyRight {
@@ -293,6 +305,33 @@ impl RightsFlag {
         flags.find(|flag| flag.as_str() == name)
     }
 
+    /// Returns the rights that the flag looks for, each in the whole cluster. There are none for
+    /// [`Self::Wildcard`], which is about how a rule is written.
+    pub fn risky_rights(self) -> Vec<RightAtom> {
+        let everything = (self == Self::ClusterAdmin).then(|| RightAtom {
+            namespace: None,
+            group: Some("*".to_owned()),
+            resource: "*".to_owned(),
+            name: None,
+            verb: "*".to_owned(),
+        });
+        let mut atoms = Vec::from_iter(everything);
+        for risk in RISKY_RIGHTS.iter().filter(|risk| risk.flag == self) {
+            for group in risk.groups {
+                for resource in risk.resources {
+                    atoms.extend(risk.verbs.iter().map(|&verb| RightAtom {
+                        namespace: None,
+                        group: Some((*group).to_owned()),
+                        resource: (*resource).to_owned(),
+                        name: None,
+                        verb: verb.to_owned(),
+                    }));
+                }
+            }
+        }
+        atoms
+    }
+
     /// Says what an account with this right may do.
     pub fn describe(self) -> &'static str {
         match self {
@@ -403,80 +442,94 @@ fn has_wildcard(rule: &RbacRule) -> bool {
 
 impl Rights {
     /// Adds the rights of rules in a namespace, or in the whole cluster. Returns `false` when there
-    /// are more than [`MAX_RIGHT_ATOMS`].
+    /// are more than [`MAX_RIGHT_ATOMS`], [`MAX_RIGHT_PATHS`] or [`MAX_RIGHT_BYTES`].
     #[must_use]
     pub fn add(&mut self, rules: &[RbacRule], namespace: Option<&str>) -> bool {
         for rule in rules {
-            let names = rule.resource_names.len().max(1);
-            let resources = rule.api_groups.len() * rule.resources.len() * names;
             let verbs = rule.verbs.as_deref().unwrap_or(&[]);
-            let atoms = (resources + rule.non_resource_urls.len()).saturating_mul(verbs.len());
-            if self.0.len().saturating_add(atoms) > MAX_RIGHT_ATOMS {
+            let names = rule.resource_names.len().max(1);
+            let resources = [
+                rule.api_groups.len(),
+                rule.resources.len(),
+                names,
+                verbs.len(),
+            ];
+            let resources = resources.into_iter().fold(1, usize::saturating_mul);
+            let paths = rule.non_resource_urls.len().saturating_mul(verbs.len());
+            let known = self.resources.len() + self.paths.len();
+            if self.paths.len().saturating_add(paths) > MAX_RIGHT_PATHS
+                || known.saturating_add(resources).saturating_add(paths) > MAX_RIGHT_ATOMS
+            {
                 return false;
             }
             for verb in verbs {
-                self.add_verb(rule, verb, namespace);
+                if !self.add_verb(rule, verb, namespace) {
+                    return false;
+                }
             }
         }
         true
     }
 
-    fn add_verb(&mut self, rule: &RbacRule, verb: &str, namespace: Option<&str>) {
-        let namespace = || namespace.map(str::to_owned);
-        let names: Vec<Option<String>> = if rule.resource_names.is_empty() {
+    fn add_verb(&mut self, rule: &RbacRule, verb: &str, namespace: Option<&str>) -> bool {
+        let names: Vec<Option<&String>> = if rule.resource_names.is_empty() {
             vec![None]
         } else {
-            rule.resource_names.iter().cloned().map(Some).collect()
+            rule.resource_names.iter().map(Some).collect()
+        };
+        let atom = |group: Option<&String>, resource: &str, name: Option<&String>| RightAtom {
+            namespace: namespace.map(str::to_owned),
+            group: group.cloned(),
+            resource: resource.to_owned(),
+            name: name.cloned(),
+            verb: verb.to_owned(),
         };
         for group in &rule.api_groups {
             for resource in &rule.resources {
-                self.0.extend(names.iter().map(|name| RightAtom {
-                    namespace: namespace(),
-                    group: Some(group.clone()),
-                    resource: resource.clone(),
-                    name: name.clone(),
-                    verb: verb.to_owned(),
-                }));
+                for name in &names {
+                    let length = |text: Option<&str>| text.map_or(0, str::len);
+                    self.bytes += group.len() + resource.len() + verb.len();
+                    self.bytes += length(namespace) + length(name.map(String::as_str));
+                    if self.bytes > MAX_RIGHT_BYTES {
+                        return false;
+                    }
+                    self.resources.insert(atom(Some(group), resource, *name));
+                }
             }
         }
-        self.0
-            .extend(rule.non_resource_urls.iter().map(|path| RightAtom {
-                namespace: namespace(),
-                group: None,
-                resource: path.clone(),
-                name: None,
-                verb: verb.to_owned(),
-            }));
+        for path in &rule.non_resource_urls {
+            self.bytes += path.len() + verb.len();
+            if self.bytes > MAX_RIGHT_BYTES {
+                return false;
+            }
+            self.paths.insert(atom(None, path, None));
+        }
+        true
     }
 
     /// Tells whether a right is among these, or covered by one of them.
     pub fn allow(&self, atom: &RightAtom) -> bool {
+        let Some(group) = &atom.group else {
+            return self.allow_path(atom);
+        };
         let star = || "*".to_owned();
         let mut resources = vec![atom.resource.clone(), star()];
         if let Some((_, subresource)) = atom.resource.split_once('/') {
             resources.push(format!("*/{subresource}"));
         }
-        let groups = match &atom.group {
-            None => vec![None],
-            Some(group) => vec![Some(group.clone()), Some(star())],
-        };
-        if atom.group.is_none() {
-            let paths = atom.resource.char_indices().map(|(at, _)| at);
-            resources.extend(paths.map(|at| format!("{}*", &atom.resource[..at])));
-        }
         for namespace in distinct(atom.namespace.as_ref()) {
-            for group in &groups {
+            for group in [group.clone(), star()] {
                 for resource in &resources {
                     for name in distinct(atom.name.as_ref()) {
                         for verb in [&*atom.verb, "*"] {
                             let candidate = RightAtom {
                                 namespace: namespace.clone(),
-                                group: group.clone(),
+                                group: Some(group.clone()),
                                 resource: resource.clone(),
                                 name: name.clone(),
                                 verb: verb.to_owned(),
                             };
-                            if self.0.contains(&candidate) {
+                            if self.resources.contains(&candidate) {
                                 return true;
                             }
                         }
@@ -487,9 +540,26 @@ impl Rights {
         false
     }
 
+    /// Paths are few: each is looked at. One that ends in `*` covers those that begin like it.
+    fn allow_path(&self, atom: &RightAtom) -> bool {
+        self.paths.iter().any(|known| {
+            let covers_path = match known.resource.strip_suffix('*') {
+                Some(prefix) => atom.resource.starts_with(prefix.trim_end_matches('*')),
+                None => atom.resource == known.resource,
+            };
+            covers_path
+                && (known.verb == "*" || known.verb == atom.verb)
+                && (known.namespace.is_none() || known.namespace == atom.namespace)
+        })
+    }
+
     /// Returns the rights that others do not cover.
     pub fn beyond(&self, other: &Self) -> Vec<&RightAtom> {
-        self.0.iter().filter(|atom| !other.allow(atom)).collect()
+        let mut atoms: Vec<_> = self.paths.iter().chain(&self.resources).collect();
+        // Those of one scope, group and resource follow each other.
+        atoms.sort_unstable();
+        atoms.retain(|atom| !other.allow(atom));
+        atoms
     }
 }
 
@@ -689,11 +759,16 @@ mod tests {
             ..RbacRule::default()
         };
         let narrow = rights(&[paths("/metrics/a")], None);
-        assert_eq!(
-            narrow.beyond(&rights(&[paths("/metrics/*")], None)).len(),
-            0
-        );
-        assert_eq!(narrow.beyond(&rights(&[paths("/metrics")], None)).len(), 1);
+        for (wide, beyond) in [
+            ("/metrics/*", 0),
+            ("/metrics/a*", 0),
+            ("*", 0),
+            ("/metrics", 1),
+            ("/metrics/a/*", 1),
+        ] {
+            let wide = rights(&[paths(wide)], None);
+            assert_eq!(narrow.beyond(&wide).len(), beyond);
+        }
     }
 
     #[test]
@@ -704,5 +779,21 @@ mod tests {
         };
         assert!(Rights::default().add(&[many(MAX_RIGHT_ATOMS / 2)], None));
         assert!(!Rights::default().add(&[many(MAX_RIGHT_ATOMS / 2 + 1)], None));
+
+        let paths = |count: usize| RbacRule {
+            verbs: Some(list("get")),
+            non_resource_urls: (0..count).map(|at| format!("/{at}")).collect(),
+            ..RbacRule::default()
+        };
+        assert!(Rights::default().add(&[paths(MAX_RIGHT_PATHS)], None));
+        assert!(!Rights::default().add(&[paths(MAX_RIGHT_PATHS + 1)], None));
+
+        // A long name is in the right of each verb.
+        let long = |verbs: usize| RbacRule {
+            verbs: Some((0..verbs).map(|at| at.to_string()).collect()),
+            ..named(rule("", "secrets", ""), &"x".repeat(1 << 20))
+        };
+        assert!(Rights::default().add(&[long(MAX_RIGHT_BYTES / (1 << 20) - 1)], None));
+        assert!(!Rights::default().add(&[long(MAX_RIGHT_BYTES / (1 << 20))], None));
     }
 }

@@ -6,13 +6,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::crd_upgrade::{
+    self, ComparisonBudget, FoundChange, MAX_COMPARED_DEFINITION_BYTES, SERVED_VERSION_REMOVAL,
+    TOO_LARGE,
+};
 use crate::csv::RbacRule;
 use crate::error::{PreviewError, PreviewErrorCode};
 use crate::render::{RenderedObject, Rendering};
-use crate::rights::{MAX_RIGHT_ATOMS, RightAtom, Rights, RightsFlag, RightsScope, flags};
+use crate::rights::{
+    MAX_RIGHT_ATOMS, MAX_RIGHT_BYTES, MAX_RIGHT_PATHS, RightAtom, Rights, RightsFlag, RightsScope,
+    flags,
+};
 
 /// Role that every cluster has, and that may do everything.
 const CLUSTER_ADMIN: &str = "cluster-admin";
+
+/// Maximum number of subjects of all bindings of a bundle.
+pub const MAX_BUNDLE_SUBJECTS: usize = 5_000;
+
+/// Maximum size of the rules of all these subjects, in bytes of JSON.
+pub const MAX_SUBJECT_RULE_BYTES: usize = 16 << 20;
 
 /// Summary of an install.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -29,6 +42,9 @@ pub struct InstallSummary {
     pub crds: Vec<DefinitionSummary>,
     #[serde(skip)]
     rights: Rights,
+    /// JSON of each custom resource definition, by name.
+    #[serde(skip)]
+    definitions: BTreeMap<String, String>,
 }
 
 /// Rights that a binding gives to a service account.
@@ -155,20 +171,45 @@ pub struct RightGroup {
 pub struct DefinitionChange {
     /// Name of the definition.
     pub name: String,
-    /// Check of OLM v1 that refuses it, or `servedVersionRemoval`, which none does.
+    /// Version, or `OLD -> NEW` for two served versions; absent for the whole definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Path of the field in the schema, which begins with `^`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// Check of OLM v1 that refuses it; `servedVersionRemoval` and `tooLarge` are none.
     pub check: &'static str,
     /// Description of the change.
     pub message: String,
 }
 
+impl DefinitionChange {
+    fn new(name: &str, change: FoundChange) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: change.version,
+            field: change.field,
+            check: change.check,
+            message: change.message,
+        }
+    }
+
+    /// Tells whether OLM v1 refuses an upgrade with this change.
+    pub fn is_refused(&self) -> bool {
+        ![SERVED_VERSION_REMOVAL, TOO_LARGE].contains(&self.check)
+    }
+}
+
 /// A role or binding, as it is rendered.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct RoleObject {
+pub(crate) struct RoleObject {
     metadata: RoleMetadata,
-    rules: Option<Vec<RbacRule>>,
+    pub(crate) rules: Option<Vec<RbacRule>>,
+    #[serde(rename = "aggregationRule")]
+    pub(crate) aggregation_rule: Option<Value>,
     #[serde(rename = "roleRef")]
-    role_ref: RoleReference,
+    pub(crate) role_ref: RoleReference,
     subjects: Option<Vec<RoleSubject>>,
 }
 
@@ -181,9 +222,9 @@ struct RoleMetadata {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct RoleReference {
-    kind: String,
-    name: String,
+pub(crate) struct RoleReference {
+    pub(crate) kind: String,
+    pub(crate) name: String,
 }
 
 #[derive(Deserialize, Default)]
@@ -258,22 +299,21 @@ impl InstallSummary {
     ) -> Result<(), PreviewError> {
         let mut roles = BTreeMap::new();
         let mut bindings = Vec::new();
+        let mut subjects = 0;
+        let mut rule_bytes = 0;
         for object in objects {
             let is_of_cluster = match &*object.kind {
                 "Role" | "RoleBinding" => false,
                 "ClusterRole" | "ClusterRoleBinding" => true,
                 _ => continue,
             };
-            let read: RoleObject = serde_json::from_str(&object.json).map_err(|error| {
-                let message = format!("cannot read {} {:?}: {error}", object.kind, object.name);
-                PreviewError::new(PreviewErrorCode::UnreadableManifest, message)
-            })?;
+            let read = RoleObject::read(object)?;
             if object.kind.ends_with("Binding") {
                 bindings.push((is_of_cluster, read));
             } else {
                 let namespace = read.metadata.namespace.clone().filter(|_| !is_of_cluster);
                 let key = (namespace, read.metadata.name.clone());
-                roles.insert(key, read.rules.unwrap_or_default());
+                roles.insert(key, (read.rules.unwrap_or_default(), object.json.len()));
             }
         }
         for (is_of_cluster, binding) in &bindings {
@@ -285,14 +325,23 @@ impl InstallSummary {
             let role = &binding.role_ref;
             let home = namespace.clone().filter(|_| role.kind == "Role");
             let found = roles.get(&(home, role.name.clone()));
+            let size = found.map_or(0, |(_, bytes)| *bytes);
             let (allowed, foreign_role) = match found {
-                Some(known) => (known.clone(), None),
+                Some((known, _)) => (known.clone(), None),
                 None if role.kind == "ClusterRole" && role.name == CLUSTER_ADMIN => {
                     (vec![everything()], Some(role.name.clone()))
                 }
                 None => (Vec::new(), Some(role.name.clone())),
             };
             for subject in binding.subjects.iter().flatten() {
+                subjects += 1;
+                rule_bytes += size;
+                if subjects > MAX_BUNDLE_SUBJECTS || rule_bytes > MAX_SUBJECT_RULE_BYTES {
+                    let message = format!(
+                        "the bindings have more than {MAX_BUNDLE_SUBJECTS} subjects, or give them rules of more than {MAX_SUBJECT_RULE_BYTES} bytes"
+                    );
+                    return Err(PreviewError::new(PreviewErrorCode::TooLarge, message));
+                }
                 let permission = AccountPermission {
                     service_account: subject.display(),
                     scope: match namespace {
@@ -323,7 +372,9 @@ impl InstallSummary {
         );
         self.flags.extend(&permission.flags);
         if !self.rights.add(&permission.rules, namespace) {
-            let message = format!("the bundle has more than {MAX_RIGHT_ATOMS} rights");
+            let message = format!(
+                "the bundle has more than {MAX_RIGHT_ATOMS} rights, {MAX_RIGHT_PATHS} paths or {MAX_RIGHT_BYTES} bytes of both"
+            );
             return Err(PreviewError::new(PreviewErrorCode::TooLarge, message));
         }
         // The same role is bound in each watched namespace.
@@ -349,6 +400,8 @@ impl InstallSummary {
             let message = format!("cannot read definition {:?}: {error}", object.name);
             PreviewError::new(PreviewErrorCode::UnreadableManifest, message)
         })?;
+        self.definitions
+            .insert(object.name.to_string(), object.json.to_string());
         let versions = read.spec.versions.unwrap_or_default();
         let conversion = read.spec.conversion.map(|conversion| conversion.strategy);
         let stored = versions.iter().find(|version| version.storage);
@@ -400,42 +453,40 @@ impl InstallSummary {
 
     fn definition_changes(&self, old: &Self) -> Vec<DefinitionChange> {
         let mut changes = Vec::new();
-        for before in &old.crds {
-            let Some(after) = self.crds.iter().find(|crd| crd.name == before.name) else {
+        let mut budget = ComparisonBudget::default();
+        for (name, after) in &self.definitions {
+            let Some(before) = old.definitions.get(name).filter(|before| *before != after) else {
                 continue;
             };
-            let mut add = |check, message| {
-                changes.push(DefinitionChange {
-                    name: before.name.clone(),
-                    check,
-                    message,
-                });
-            };
-            if before.scope != after.scope {
-                add(
-                    "scope",
-                    format!("scope changes from {} to {}", before.scope, after.scope),
-                );
+            if before.len().max(after.len()) > MAX_COMPARED_DEFINITION_BYTES {
+                changes.push(DefinitionChange::new(name, FoundChange::too_large()));
+                continue;
             }
-            let is_kept = |version: &String| after.versions.contains(version);
-            let stored = before.storage_version.as_ref();
-            let is_stored_still = |version: &String| {
-                is_kept(version) || after.storage_version.as_ref() == Some(version)
+            let parsed = |json: &String| -> Value {
+                serde_json::from_str(json).expect("a definition is rendered as JSON")
             };
-            if let Some(version) = stored.filter(|version| !is_stored_still(version)) {
-                add(
-                    "storedVersionRemoval",
-                    format!("version {version}, in which objects are stored, is removed"),
-                );
+            let mut found = Vec::new();
+            let compared =
+                crd_upgrade::compare(&parsed(before), &parsed(after), &mut budget, &mut found);
+            if compared.is_err() {
+                found.push(FoundChange::too_large());
             }
-            for version in before.versions.iter().filter(|version| !is_kept(version)) {
-                add(
-                    "servedVersionRemoval",
-                    format!("version {version} is no longer served"),
-                );
+            let found = found.into_iter();
+            changes.extend(found.map(|change| DefinitionChange::new(name, change)));
+            if compared.is_err() {
+                break;
             }
         }
         changes
+    }
+}
+
+impl RoleObject {
+    pub(crate) fn read(object: &RenderedObject<'_>) -> Result<Self, PreviewError> {
+        serde_json::from_str(&object.json).map_err(|error| {
+            let message = format!("cannot read {} {:?}: {error}", object.kind, object.name);
+            PreviewError::new(PreviewErrorCode::UnreadableManifest, message)
+        })
     }
 }
 

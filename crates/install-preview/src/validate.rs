@@ -52,6 +52,12 @@ const FORBIDDEN_RESOURCES: [&str; 5] = [
 /// Maximum length of a DNS subdomain.
 const MAX_SUBDOMAIN_BYTES: usize = 253;
 
+/// Maximum number of violations of one kind that are told, and of names in one.
+pub(crate) const MAX_VIOLATIONS: usize = 1_000;
+
+/// Maximum length of a name in a message that may occur for each of many other names, in bytes.
+const MAX_SHOWN_NAME: usize = 2 * MAX_SUBDOMAIN_BYTES;
+
 /// Tells whether objects of a supported kind are namespaced; `None` for other kinds.
 pub(crate) fn is_namespaced(kind: &str) -> Option<bool> {
     let mut known = SUPPORTED_KINDS.iter();
@@ -153,6 +159,8 @@ fn conversion_install_modes(bundle: &RegistryBundle) -> Vec<PreviewError> {
     if modes.supports_only_all_namespaces() {
         return Vec::new();
     }
+    let modes = modes.to_string();
+    let modes = shown(&modes);
     let error = |webhook: &CsvWebhook| {
         PreviewError::new(
             Code::ConversionInstallModes,
@@ -236,7 +244,7 @@ fn shared_conversions(bundle: &RegistryBundle) -> Vec<PreviewError> {
     for webhook in bundle.csv.webhooks_of(CsvWebhook::CONVERSION) {
         for definition in &webhook.conversion_crds {
             let names = by_definition.entry(definition).or_default();
-            names.push(&webhook.generate_name);
+            names.push(shown(&webhook.generate_name));
         }
     }
     let errors = by_definition.into_iter().filter_map(|(definition, mut names)| {
@@ -246,7 +254,7 @@ fn shared_conversions(bundle: &RegistryBundle) -> Vec<PreviewError> {
                 Code::SharedConversion,
                 format!(
                     "conversion webhooks [{}] reference same custom resource definition '{definition}'",
-                    names.join(",")
+                    names[..names.len().min(MAX_VIOLATIONS)].join(",")
                 ),
             )
         })
@@ -262,7 +270,7 @@ fn foreign_conversions(bundle: &RegistryBundle) -> Vec<PreviewError> {
         foreign.extend(
             definitions
                 .filter(|definition| !owned.contains(&***definition))
-                .map(|definition| (&*webhook.generate_name, &**definition)),
+                .map(|definition| (shown(&webhook.generate_name), &**definition)),
         );
     }
     foreign.sort_unstable();
@@ -274,7 +282,11 @@ fn foreign_conversions(bundle: &RegistryBundle) -> Vec<PreviewError> {
             ),
         )
     };
-    foreign.into_iter().map(error).collect()
+    foreign
+        .into_iter()
+        .take(MAX_VIOLATIONS)
+        .map(error)
+        .collect()
 }
 
 fn webhook_rules(bundle: &RegistryBundle) -> Vec<PreviewError> {
@@ -283,14 +295,16 @@ fn webhook_rules(bundle: &RegistryBundle) -> Vec<PreviewError> {
         if webhook.kind == CsvWebhook::CONVERSION {
             continue;
         }
-        let name = go_quote(&webhook.generate_name);
+        let name = go_quote(shown(&webhook.generate_name));
         let mut forbid = |what: String| {
             let message = format!(
                 "webhook {name} contains forbidden rule: admission webhook rules cannot reference {what}"
             );
-            errors.push(PreviewError::new(Code::ForbiddenWebhookRule, message));
+            if errors.len() < MAX_VIOLATIONS {
+                errors.push(PreviewError::new(Code::ForbiddenWebhookRule, message));
+            }
         };
-        for rule in &webhook.rules {
+        for rule in webhook.rules() {
             for group in strings(&rule["apiGroups"]) {
                 if FORBIDDEN_GROUPS.contains(&group) {
                     forbid(format!("API group {}", go_quote(group)));
@@ -333,6 +347,11 @@ fn other_kinds(bundle: &RegistryBundle) -> Vec<PreviewError> {
 fn owned(bundle: &RegistryBundle) -> BTreeSet<&str> {
     let definitions = &bundle.csv.spec.customresourcedefinitions;
     definitions.owned.iter().map(|one| &*one.name).collect()
+}
+
+/// Cuts a name that is longer than any valid one.
+fn shown(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_SHOWN_NAME)]
 }
 
 /// Returns what occurs more than once, sorted.

@@ -286,10 +286,17 @@ pub(crate) enum PluginCommand {
     /// exit status is 0 if all operators can be moved as they are, 1 if one cannot or only with an
     /// acknowledgement, and 2 if something could not be read.
     Migration(MigrationArgs),
-    /// Print a manifest that installs a package, or adds its catalog to a cluster
+    /// Print a manifest that installs a package, adds its catalog to a cluster, or lets a cluster
+    /// install reviewed versions alone
     Manifest {
-        /// Name of the package, as NAME or CATALOG/NAME
-        package: String,
+        /// Name of the package, as NAME or CATALOG/NAME; with `--policy` any number of them, each
+        /// with @VERSION
+        #[arg(required = true)]
+        package: Vec<String>,
+        /// Print a `ValidatingAdmissionPolicy`, with its binding, that refuses every
+        /// `ClusterExtension` but those of these packages in these versions
+        #[arg(long, conflicts_with_all = ["kind", "channel", "range", "olm_v1_release"])]
+        policy: bool,
         /// Kind of the object
         #[arg(long, value_enum, default_value_t)]
         kind: ManifestKind,
@@ -662,6 +669,7 @@ mod tests {
             "x heads a b -o wide",
             "x query {a} --var n=1",
             "x manifest p --kind Subscription",
+            "x manifest p@1.0.0 c/q@2.0.0 --policy",
             "x get Package etcd -A",
             "x manifest p --olm-v1-release 1.10",
             "x get packages --olm-v1",

@@ -8,6 +8,7 @@ mod migration;
 mod mirror;
 mod open;
 mod outdated;
+mod policy;
 mod preview;
 mod query;
 mod upgrade_plan;
@@ -115,7 +116,17 @@ async fn execute(session: &ServerSession, args: &PluginArgs) -> Result<ExitStatu
             channel,
             range,
             olm_v1_release,
+            policy,
         } => {
+            if *policy {
+                return policy::policy(session, package)
+                    .await
+                    .map(|()| ExitStatus::Success);
+            }
+            let [package] = &package[..] else {
+                let message = "`manifest` installs one package: only `--policy` takes several";
+                return Err(CommandError::new(ExitStatus::Usage, message));
+            };
             let wanted = WantedManifest {
                 kind: *kind,
                 channel: channel.as_deref(),

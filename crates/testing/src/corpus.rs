@@ -1,11 +1,14 @@
 //! The corpus: real catalogs, which tests and benches use where they are unpacked. Tests that need
 //! one that is not there have nothing to look at, and are reported as [skipped](crate::skipped).
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use fbc::Catalog;
 use fbc_read::Origins;
+use fbc_read::json::JsonValue;
+use fbc_read::manifest::read_manifest;
 
 use crate::fixture::read_file;
 use crate::skipped::report_skipped;
@@ -114,6 +117,68 @@ pub fn load(directory: &Path, without: &[&str]) -> io::Result<Catalog> {
         ..Origins::default()
     };
     Ok(Catalog::build(lines.into(), &origins).expect("a valid catalog"))
+}
+
+/// A bundle with the manifests that a catalog has of it.
+pub struct InlineBundle {
+    pub package: String,
+    pub name: String,
+    /// Manifests, in the order of the catalog.
+    pub files: Vec<Vec<u8>>,
+}
+
+/// Reads those bundles of a catalog of one file a package, `catalog.json` with a blob a line, that a
+/// test wants by package and name: a list for each package, in the order of the catalog, read when
+/// it is needed.
+///
+/// # Panics
+/// If a file cannot be read, or has another form.
+pub fn inline_bundles(
+    catalog: &Path,
+    is_wanted: impl Fn(&str, &str) -> bool,
+) -> impl Iterator<Item = Vec<InlineBundle>> {
+    let folders = sorted_paths(catalog).expect("the catalog can be read");
+    folders.into_iter().map(move |folder| {
+        let package = folder.file_name().expect("a folder has a name");
+        let package = package.to_string_lossy().into_owned();
+        let file = fs::File::open(folder.join("catalog.json")).expect("the file can be opened");
+        let mut bundles = Vec::new();
+        for line in BufReader::new(file).lines() {
+            let line = line.expect("the file can be read");
+            let blob = JsonValue::new(line.as_bytes());
+            let fields = blob.fields(["schema", "name", "properties"]);
+            let [schema, name, properties] = fields.expect("a blob is an object");
+            if schema.is_none_or(|schema| schema.raw() != b"\"olm.bundle\"") {
+                continue;
+            }
+            let name = name.and_then(|name| name.text().ok());
+            let name = name.expect("a bundle has a name").decode().into_owned();
+            if is_wanted(&package, &name) {
+                bundles.push(InlineBundle {
+                    package: package.clone(),
+                    name,
+                    files: properties.map(inline_files).unwrap_or_default(),
+                });
+            }
+        }
+        bundles
+    })
+}
+
+fn inline_files(properties: JsonValue<'_>) -> Vec<Vec<u8>> {
+    let mut files = Vec::new();
+    for property in properties.elements().expect("properties are a list") {
+        let [kind, value] = property
+            .fields(["type", "value"])
+            .expect("a property is an object");
+        if kind.is_some_and(|kind| kind.raw() == b"\"olm.bundle.object\"") {
+            let mut bytes = Vec::new();
+            let value = value.expect("a property has a value");
+            read_manifest(value.raw(), &mut bytes).expect("a manifest is base64");
+            files.push(bytes);
+        }
+    }
+    files
 }
 
 fn sorted_paths(directory: &Path) -> io::Result<Vec<PathBuf>> {

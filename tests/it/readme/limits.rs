@@ -7,7 +7,8 @@ use graphql::StreamLimits;
 use graphql::limits::Limits;
 use http_content::coding;
 use images::{copy, unpack};
-use install_preview::{bundle, rights};
+use install_preview::render::MAX_REPEATED_BYTES;
+use install_preview::{bundle, crd_upgrade, rights, summary};
 
 use super::{row_name, row_value};
 
@@ -637,7 +638,35 @@ fn preview_limits() -> Vec<(&'static str, String)> {
         ("bundle files", bundle::MAX_BUNDLE_FILES.to_string()),
         ("bundle objects", bundle::MAX_BUNDLE_OBJECTS.to_string()),
         ("bundle rules", bundle::MAX_BUNDLE_RULES.to_string()),
+        (
+            "bundle deployments",
+            bundle::MAX_BUNDLE_DEPLOYMENTS.to_string(),
+        ),
+        ("repeated content", MAX_REPEATED_BYTES.to_string()),
+        ("bundle subjects", summary::MAX_BUNDLE_SUBJECTS.to_string()),
+        (
+            "rules of subjects",
+            summary::MAX_SUBJECT_RULE_BYTES.to_string(),
+        ),
         ("bundle rights", rights::MAX_RIGHT_ATOMS.to_string()),
+        ("rights of paths", rights::MAX_RIGHT_PATHS.to_string()),
+        ("texts of rights", rights::MAX_RIGHT_BYTES.to_string()),
+        (
+            "compared definition",
+            crd_upgrade::MAX_COMPARED_DEFINITION_BYTES.to_string(),
+        ),
+        (
+            "compared fields",
+            crd_upgrade::MAX_COMPARED_FIELDS.to_string(),
+        ),
+        (
+            "definition changes",
+            crd_upgrade::MAX_DEFINITION_CHANGES.to_string(),
+        ),
+        (
+            "texts of definition changes",
+            crd_upgrade::MAX_DEFINITION_CHANGE_BYTES.to_string(),
+        ),
         (
             "bundle layers",
             bundle_images::MAX_BUNDLE_LAYER_BYTES.to_string(),

@@ -23,7 +23,7 @@ pub(super) const EVERYTHING: &str = "{ __typename manifestsFrom targetNamespaces
         rightsGained { __typename scope namespace apiGroup resource resourceName verbs }
         rightsLost { __typename verbs }
         webhooksAdded { __typename name } webhooksRemoved { __typename name }
-        crdChanges { __typename name check message } } }";
+        crdChanges { __typename name version field check message } } }";
 
 /// A version of the package `lamp`: with verbs of its account on Secrets, versions of its
 /// definition, and a webhook.

@@ -55,6 +55,19 @@ struct RenderedInstall<'m> {
     summary: InstallSummary,
 }
 
+impl RenderedInstall<'_> {
+    /// Returns the bytes of definitions that a comparison reads: each version is compared with the
+    /// same one of the other bundle and with the other versions.
+    fn compared_bytes(&self) -> usize {
+        let versions = self.summary.crds.iter().map(|crd| crd.versions.len());
+        let versions = versions.max().unwrap_or_default().max(1);
+        let objects = self.rendering.objects.iter();
+        let definitions = objects.filter(|object| object.kind == "CustomResourceDefinition");
+        let bytes: usize = definitions.map(|object| object.json.len()).sum();
+        bytes.saturating_mul(versions)
+    }
+}
+
 /// The type `Installation`.
 #[derive(Clone, Copy)]
 struct InstallationRef<'r, 'a> {
@@ -219,6 +232,9 @@ impl<'a> ResponseWriter<'a> {
             self.null();
             return Ok(());
         };
+        for side in [install, &before] {
+            self.work.draw(Step::ParsedByte, side.compared_bytes())?;
+        }
         let difference = install.summary.difference_from(&before.summary);
         let difference = DifferenceRef {
             from: other.name(),
@@ -563,6 +579,8 @@ impl<'a> Object<'a> for &DefinitionChange {
     ) -> WriteResult {
         match name {
             DefinitionChangeField::Name => writer.string(&self.name),
+            DefinitionChangeField::Version => writer.optional_string(self.version.as_deref()),
+            DefinitionChangeField::Field => writer.optional_string(self.field.as_deref()),
             DefinitionChangeField::Check => writer.static_string(self.check),
             DefinitionChangeField::Message => writer.string(&self.message),
         }

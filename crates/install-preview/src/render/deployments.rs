@@ -45,7 +45,7 @@ fn render_deployment<'a>(
     input: &RenderInput<'_, '_>,
     deployment: &CsvDeployment,
 ) -> RenderedObject<'a> {
-    let mut spec = deployment.spec.clone();
+    let mut spec = deployment.spec();
     annotate_template(input, &mut spec);
     spec["revisionHistoryLimit"] = 1.into();
 

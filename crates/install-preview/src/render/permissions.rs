@@ -11,7 +11,8 @@ use crate::names;
 /// Service account of pods that name none; every namespace has it.
 const DEFAULT_ACCOUNT: &str = "default";
 
-const RBAC: &str = "rbac.authorization.k8s.io/v1";
+/// API version of roles and bindings.
+pub(super) const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
 /// Kinds of a role and its binding.
 #[derive(Clone, Copy)]

@@ -65,7 +65,7 @@ fn configuration<'a>(
     set("name", name.into());
     set("clientConfig", json!({"service": without_nulls(service)}));
     if !webhook.rules.is_empty() {
-        set("rules", webhook.rules.clone().into());
+        set("rules", webhook.rules().collect());
     }
     set("failurePolicy", webhook.failure_policy.clone().into());
     set("matchPolicy", webhook.match_policy.clone().into());
@@ -157,7 +157,7 @@ fn service<'a>(
         ..ObjectName::default()
     };
     let ports: Vec<_> = ports.iter().map(WebhookPort::value).collect();
-    let selector = &deployment.spec["selector"]["matchLabels"];
+    let selector = deployment.spec()["selector"]["matchLabels"].take();
     let spec = without_nulls(json!({"ports": ports, "selector": selector}));
     let content = json!({"spec": spec, "status": {"loadBalancer": {}}});
     RenderedObject::new(("v1", "Service"), metadata, content)

@@ -2,18 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{BufRead as _, BufReader};
 
-use fbc_read::json::JsonValue;
-use fbc_read::manifest::read_manifest;
 use install_preview::{
     BundleManifestFile, CertificateProvider, DeploymentConfig, RegistryBundle, RenderOptions,
     RenderedObject, package_name, render,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use testing::corpus::find_catalog;
+use testing::corpus::{find_catalog, inline_bundles};
 use testing::golden::unpacked;
 
 /// Folder of the recordings.
@@ -174,45 +170,22 @@ fn every_recorded_bundle_is_rendered_as_upstream_renders_it() {
             .or_default()
             .push(case);
     }
+    let key = |package: &str, bundle: &str| (package.to_owned(), bundle.to_owned());
+    let is_recorded = |package: &str, bundle: &str| cases.contains_key(&key(package, bundle));
     let mut number = 0;
-    let packages: std::collections::BTreeSet<_> =
-        cases.keys().map(|(package, _)| package.clone()).collect();
-    for package in packages {
-        let file = fs::File::open(catalog.join(&package).join("catalog.json")).unwrap();
-        for line in BufReader::new(file).lines() {
-            let line = line.unwrap();
-            let blob = JsonValue::new(line.as_bytes());
-            let [schema, name, properties] = blob.fields(["schema", "name", "properties"]).unwrap();
-            if schema.unwrap().raw() != b"\"olm.bundle\"" {
-                continue;
-            }
-            let name = name.unwrap().text().unwrap().decode().into_owned();
-            let Some(cases) = cases.get(&(package.clone(), name)) else {
-                continue;
-            };
-            let bundle = read_inline(&package, properties.unwrap());
-            for case in cases {
-                assert_rendered(&bundle, case);
-                number += 1;
-            }
+    for bundle in inline_bundles(&catalog, is_recorded).flatten() {
+        let files = bundle.files.iter().enumerate();
+        let files: Vec<_> = files
+            .map(|(at, bytes)| BundleManifestFile {
+                name: format!("{at:04}.yaml").into(),
+                bytes: bytes.into(),
+            })
+            .collect();
+        let read = RegistryBundle::read(&bundle.package, &files).unwrap();
+        for case in &cases[&key(&bundle.package, &bundle.name)] {
+            assert_rendered(&read, case);
+            number += 1;
         }
     }
     assert_eq!(number, 428);
-}
-
-/// Reads a bundle from its properties in a catalog.
-fn read_inline(package: &str, properties: JsonValue<'_>) -> RegistryBundle {
-    let mut files = Vec::new();
-    for property in properties.elements().unwrap() {
-        let [kind, value] = property.fields(["type", "value"]).unwrap();
-        if kind.unwrap().raw() == b"\"olm.bundle.object\"" {
-            let mut bytes = Vec::new();
-            read_manifest(value.unwrap().raw(), &mut bytes).unwrap();
-            files.push(BundleManifestFile {
-                name: format!("{:04}.yaml", files.len()).into(),
-                bytes: bytes.into(),
-            });
-        }
-    }
-    RegistryBundle::read(package, &files).unwrap()
 }

@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 
 use install_preview::PreviewErrorCode::{self, *};
 use install_preview::bundle::{
-    MAX_BUNDLE_FILE_BYTES, MAX_BUNDLE_FILES, MAX_BUNDLE_OBJECTS, MAX_BUNDLE_RULES,
+    MAX_BUNDLE_DEPLOYMENTS, MAX_BUNDLE_FILE_BYTES, MAX_BUNDLE_FILES, MAX_BUNDLE_OBJECTS,
+    MAX_BUNDLE_RULES,
 };
+use install_preview::render::MAX_REPEATED_BYTES;
+use install_preview::summary::{InstallSummary, MAX_BUNDLE_SUBJECTS, MAX_SUBJECT_RULE_BYTES};
 use install_preview::{BundleManifestFile, PreviewError, RegistryBundle, RenderOptions, render};
 
 /// Spec of a CSV that can be installed.
@@ -228,4 +231,119 @@ fn aliases_of_yaml_are_resolved_only_up_to_the_size_of_a_manifest() {
         writeln!(text, "a{at}: &a{at} [*a{before}, *a{before}, *a{before}]").unwrap();
     }
     assert_eq!(codes(&[&csv(MODES), &text]), [UnreadableManifest]);
+}
+
+/// A CSV, as JSON, with this install strategy and these annotations.
+fn json_csv(annotations: &str, strategy: &str) -> String {
+    format!(
+        "{{\"kind\":\"ClusterServiceVersion\",\"metadata\":{{\"name\":\"a.v1\",\"annotations\":{annotations}}},\"spec\":{{\"installModes\":[{{\"type\":\"AllNamespaces\",\"supported\":true}}],\"install\":{{\"spec\":{strategy}}}}}}}"
+    )
+}
+
+fn deployments(count: usize) -> String {
+    let deployments: Vec<_> = (0..count)
+        .map(|at| format!("{{\"name\":\"d{at}\"}}"))
+        .collect();
+    format!("{{\"deployments\":[{}]}}", deployments.join(","))
+}
+
+#[test]
+fn what_an_install_repeats_is_bounded() {
+    let most = MAX_BUNDLE_DEPLOYMENTS;
+    assert_eq!(codes(&[&json_csv("{}", &deployments(most))]), []);
+    assert_eq!(
+        codes(&[&json_csv("{}", &deployments(most + 1))]),
+        [TooLarge]
+    );
+
+    // Annotations of the CSV are in each deployment.
+    let annotations = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes));
+    let share = MAX_REPEATED_BYTES / 100;
+    let csv = |bytes: usize| json_csv(&annotations(bytes), &deployments(100));
+    assert_eq!(codes(&[&csv(share - 1)]), []);
+    assert_eq!(codes(&[&csv(share)]), [TooLarge]);
+
+    // Permissions are in each watched namespace.
+    let permissions = format!(
+        "{{\"permissions\":[{{\"serviceAccountName\":\"{}\"}}]}}",
+        "x".repeat(1 << 20)
+    );
+    let csv = json_csv("{}", &permissions).replace(
+        "[{\"type\":\"AllNamespaces\",\"supported\":true}]",
+        "[{\"type\":\"MultiNamespace\",\"supported\":true}]",
+    );
+    let bundle = read(&[&csv]).unwrap();
+    let errors = |namespaces: usize| {
+        let options = RenderOptions {
+            install_namespace: "own".to_owned(),
+            watch_namespaces: (0..namespaces).map(|at| format!("n{at}")).collect(),
+            ..RenderOptions::default()
+        };
+        let errors = render(&bundle, &options).err().unwrap_or_default();
+        errors
+            .into_iter()
+            .map(|error| error.code)
+            .collect::<Vec<_>>()
+    };
+    let most = MAX_REPEATED_BYTES / (1 << 20);
+    assert_eq!(errors(most - 1), []);
+    assert_eq!(errors(most), [TooLarge]);
+}
+
+#[test]
+fn fields_that_the_controller_adds_are_bounded() {
+    // Each empty deployment gets a spec, a selector, a strategy and a template.
+    let empty = |count: usize| {
+        let list = vec!["{}"; count].join(",");
+        json_csv("{}", &format!("{{\"deployments\":[{list}]}}"))
+    };
+    assert_eq!(codes(&[&empty(MAX_BUNDLE_FILE_BYTES / 4)]), [TooLarge]);
+}
+
+#[test]
+fn subjects_and_their_rules_are_bounded() {
+    let binding = |count: usize, rules: &str| {
+        let subject = "{\"kind\":\"ServiceAccount\",\"name\":\"a\",\"namespace\":\"own\"}";
+        let subjects = vec![subject; count].join(",");
+        [
+            format!(
+                "{{\"kind\":\"ClusterRole\",\"metadata\":{{\"name\":\"r\"}},\"rules\":{rules}}}"
+            ),
+            format!(
+                "{{\"kind\":\"ClusterRoleBinding\",\"metadata\":{{\"name\":\"b\"}},\"roleRef\":{{\"kind\":\"ClusterRole\",\"name\":\"r\"}},\"subjects\":[{subjects}]}}"
+            ),
+        ]
+    };
+    let good = csv(MODES);
+    let is_bounded = |[role, binding]: &[String; 2]| {
+        let bundle = read(&[&good, role, binding]).unwrap();
+        let rendering = render(&bundle, &RenderOptions::default()).unwrap();
+        InstallSummary::of(&rendering, "own").is_ok()
+    };
+    assert!(is_bounded(&binding(MAX_BUNDLE_SUBJECTS, "[]")));
+    assert!(!is_bounded(&binding(MAX_BUNDLE_SUBJECTS + 1, "[]")));
+    let long = format!(
+        "[{{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"{}\"]}}]",
+        "x".repeat(1 << 20)
+    );
+    let most = MAX_SUBJECT_RULE_BYTES / (1 << 20);
+    assert!(is_bounded(&binding(most - 1, &long)));
+    assert!(!is_bounded(&binding(most, &long)));
+}
+
+#[test]
+fn a_long_name_does_not_multiply_in_messages() {
+    let long = "x".repeat(1 << 20);
+    let rules = format!("[{{apiGroups: [{}]}}]", vec!["'*'"; 5_000].join(", "));
+    let crds = vec!["x"; 5_000].join(", ");
+    let spec = format!(
+        "{MODES}, install: {{spec: {{deployments: [{{name: a, spec: {{}}}}]}}}}, webhookdefinitions: [{{type: ValidatingAdmissionWebhook, generateName: {long}, deploymentName: a, rules: {rules}}}, {{type: ConversionWebhook, generateName: {long}, deploymentName: a, conversionCRDs: [{crds}]}}]"
+    );
+    let bundle = read(&[&csv(&spec)]).unwrap();
+    let errors = render(&bundle, &RenderOptions::default()).unwrap_err();
+    let bytes: usize = errors.iter().map(|error| error.message.len()).sum();
+    assert!(bytes < 8 << 20, "{bytes}");
+    let count = |code| errors.iter().filter(|error| error.code == code).count();
+    assert_eq!(count(ForbiddenWebhookRule), 1_000);
+    assert_eq!(count(ForeignConversion), 1_000);
 }

@@ -57,6 +57,7 @@ spec:
 ";
 
 const DEFINITION: &str = "
+apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: as.example.com}
 spec:

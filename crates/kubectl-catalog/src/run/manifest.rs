@@ -12,7 +12,7 @@ use crate::context::ServerSession;
 use crate::documents::MANIFEST;
 
 /// Label of a `ClusterCatalog` with its name, which OLM sets.
-const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
+pub(super) const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";
 
 /// The manifest that is wanted.
 #[derive(Clone, Copy)]

@@ -26,12 +26,13 @@ const PROMPT: &str = "$ kubectl catalog ";
 const STATUS: &str = "$ echo $?";
 
 /// The pages with the number of commands in each.
-const PAGES: [(&str, usize); 6] = [
+const PAGES: [(&str, usize); 7] = [
     ("kubectl-catalog", 3),
     ("move-to-olm-v1", 2),
     ("find-an-operator", 6),
     ("plan-an-upgrade", 6),
     ("mirror-images", 2),
+    ("preview-an-install", 1),
     ("gate-a-pull-request", 3),
 ];
 

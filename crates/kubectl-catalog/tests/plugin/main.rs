@@ -14,6 +14,7 @@ mod library;
 mod migration;
 mod mirroring;
 mod other_servers;
+mod policy;
 mod preview;
 mod solving;
 mod support;

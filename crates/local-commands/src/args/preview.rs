@@ -44,6 +44,10 @@ pub struct PreviewArgs {
     /// Read manifests that the catalog does not have from the image of the bundle
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     pub bundle_images: bool,
+    /// Print only the roles that OLM v1 up to 1.10 needs to install the bundle, with their bindings to
+    /// this `ServiceAccount` in the namespace of the operator: as YAML, or with `-o json` as a `List`
+    #[arg(long, value_name = "NAME", value_parser = parse_account, conflicts_with_all = ["from", "fail_on"])]
+    pub installer_rbac: Option<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: PreviewOutput,
@@ -80,6 +84,21 @@ fn parse_watched(text: &str) -> Result<String, String> {
         Ok(String::new())
     } else {
         parse_namespace(text)
+    }
+}
+
+/// Maximum length of a DNS subdomain.
+const MAX_SUBDOMAIN: usize = 253;
+
+/// Checks that a text can be the name of a service account: a DNS subdomain.
+fn parse_account(text: &str) -> Result<String, String> {
+    if text.len() <= MAX_SUBDOMAIN && text.split('.').all(|label| parse_namespace(label).is_ok()) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "no ServiceAccount can have this name: write lower-case letters, digits, `-` and `.`"
+                .to_owned(),
+        )
     }
 }
 

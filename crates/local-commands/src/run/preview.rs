@@ -1,6 +1,7 @@
 //! `catalogql preview`: the objects that an install of a bundle creates, and what they may do.
 
 mod choose;
+mod installer;
 mod manifests;
 mod print;
 
@@ -87,6 +88,10 @@ pub(super) fn preview(args: &PreviewArgs) -> anyhow::Result<ExitCode> {
         },
     };
     let status = match report(&chosen, bundles, args, &options) {
+        Ok(report) if args.installer_rbac.is_some() => {
+            installer::print(&report.preview, args)?;
+            ExitStatus::Success
+        }
         Ok(report) => {
             ignore_closed_pipe(print::report(&mut stdout(), &report, args.output))?;
             ExitStatus::negative_if(!report.failures.is_empty())
