@@ -115,7 +115,7 @@ async fn hostile_images_are_refused_with_their_cause() {
         ),
         (
             bundle().file("manifests/large.yaml", &large),
-            "4194304 bytes",
+            "has 4194305 bytes and the limit is 4194304",
         ),
         (many, "there are more than 2000 files, folders and links"),
         (
