@@ -56,7 +56,10 @@ fn namespace(name: &str) -> Value {
 /// The options of a recorded case.
 fn options(case: &Value) -> RenderOptions {
     RenderOptions {
-        install_namespace: case["installNamespace"].as_str().unwrap().to_owned(),
+        install_namespace: case["installNamespace"]
+            .as_str()
+            .expect("it is text")
+            .to_owned(),
         watch_namespaces: serde_json::from_value(case["targetNamespaces"].clone())
             .unwrap_or_default(),
         certificates: match case["certificateProvider"].as_str() {
@@ -75,7 +78,7 @@ fn options(case: &Value) -> RenderOptions {
 fn recorded_objects(catalog: &Path) -> Vec<Value> {
     let mut cases: BTreeMap<(String, String), Vec<Value>> = BTreeMap::new();
     for case in golden::cases(RECORDED) {
-        let text = |key: &str| case[key].as_str().unwrap().to_owned();
+        let text = |key: &str| case[key].as_str().expect("it is text").to_owned();
         let key = (text("package"), text("bundle"));
         cases.entry(key).or_default().push(case);
     }
@@ -254,7 +257,7 @@ fn answers(plane: &ControlPlane, questions: &[AccessQuestion]) -> Vec<bool> {
 fn bundles_of_ten(catalog: &Path) -> Vec<(String, RegistryBundle)> {
     let mut last = BTreeMap::new();
     for case in golden::cases(RECORDED) {
-        let text = |key: &str| case[key].as_str().unwrap().to_owned();
+        let text = |key: &str| case[key].as_str().expect("it is text").to_owned();
         last.insert(text("package"), text("bundle"));
     }
     let bundles = inline_bundles(catalog, |package, bundle| {
@@ -304,7 +307,7 @@ fn install_rights(plane: &ControlPlane, catalog: &Path) -> Vec<AccountPermission
         plane.apply(&[namespace(package)]);
         let mut objects = objects_of(&rendering);
         objects.retain(|object| {
-            let kind = object["kind"].as_str().unwrap();
+            let kind = object["kind"].as_str().expect("it is text");
             kind == "ServiceAccount" || kind.contains("Role")
         });
         plane.apply(&objects);
@@ -403,7 +406,7 @@ impl<'a> Vocabulary<'a> {
                 1 => atom.name = other.name,
                 2 => atom.namespace = other.namespace,
                 _ if atom.group.is_some() == other.group.is_some() => {
-                    atom.resource = other.resource
+                    atom.resource = other.resource;
                 }
                 _ => {}
             }
@@ -666,18 +669,23 @@ fn an_installer_may_create_everything_with_its_roles_and_not_with_one_rule_less(
         for (at, role) in complete.iter().enumerate().filter(|_| package == "etcd") {
             for rule in 0..role["rules"].as_array().map_or(0, Vec::len) {
                 let name = format!("lacks-{at}-{rule}");
-                let mut roles = installer(&rendering, package, &name);
-                let rules = roles[at]["rules"].as_array_mut().expect("it has rules");
+                let mut lacking = installer(&rendering, package, &name);
+                let rules = lacking[at]["rules"].as_array_mut().expect("it has rules");
                 let resources = rules.remove(rule)["resources"].take();
                 removed.insert(format!("{package}/{name}"), resources);
-                add(package, &name, &roles, &objects);
+                add(package, &name, &lacking, &objects);
             }
         }
     }
     wait_for_rights(&plane, &permissions);
 
     // The API server looks at the role of a binding, which no dry run creates.
-    let is_binding = |object: &&Value| object["kind"].as_str().unwrap().ends_with("RoleBinding");
+    let is_binding = |object: &&Value| {
+        object["kind"]
+            .as_str()
+            .expect("it is text")
+            .ends_with("RoleBinding")
+    };
     for (account, objects, tried) in &mut installs {
         let others: Vec<_> = objects
             .iter()
@@ -687,12 +695,18 @@ fn an_installer_may_create_everything_with_its_roles_and_not_with_one_rule_less(
         tried.add(dry_run(&plane, &others, Some(account)));
     }
     let all = installs.iter().flat_map(|(_, objects, _)| objects);
-    let is_role = |object: &&Value| object["kind"].as_str().unwrap().ends_with("Role");
+    let is_role = |object: &&Value| {
+        object["kind"]
+            .as_str()
+            .expect("it is text")
+            .ends_with("Role")
+    };
     let roles: BTreeMap<_, _> = all
         .filter(is_role)
         .map(|role| (role["metadata"].to_string(), role.clone()))
         .collect();
-    plane.apply(&Vec::from_iter(roles.into_values()));
+    let roles: Vec<_> = roles.into_values().collect();
+    plane.apply(&roles);
     for (account, objects, tried) in &mut installs {
         let bindings: Vec<_> = objects.iter().filter(is_binding).cloned().collect();
         tried.add(dry_run(&plane, &bindings, Some(account)));

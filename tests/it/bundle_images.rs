@@ -1,6 +1,7 @@
 //! Bundles in images, at the crate that fetches them: hostile images, failures, and how often a
 //! registry is asked.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,7 +42,7 @@ fn image(archive: Archive) -> RegistryImage {
     RegistryImage::image(MediaTypes::Oci, &[archive.plain()], &LABELS)
 }
 
-fn registries(address: impl ToString) -> Registries {
+fn registries(address: SocketAddr) -> Registries {
     let settings = RegistrySettings {
         insecure: vec![address.to_string()],
         ..RegistrySettings::default()
@@ -180,14 +181,14 @@ async fn an_image_is_pulled_once_however_many_ask_for_it() {
     let folders = Folders::new();
     let images = BundleImages::new(registries(proxy.address), &folders.path(""));
     let reference = format!("{}/ns/lantern@{digest}", proxy.address);
-    let fetches = (0..20).map(|_| {
+    let tasks = (0..20).map(|_| {
         let images = images.clone();
         let reference = reference.clone();
         tokio::spawn(async move { images.fetch(&reference).await.expect("it is there") })
     });
     let mut fetched = Vec::new();
-    for fetch in fetches.collect::<Vec<_>>() {
-        fetched.push(fetch.await.unwrap());
+    for task in tasks.collect::<Vec<_>>() {
+        fetched.push(task.await.unwrap());
     }
     assert!(fetched.windows(2).all(|pair| pair[0] == pair[1]));
     let manifests = proxy

@@ -74,11 +74,10 @@ impl BundleRegistry {
     /// Adds blobs to the catalog.
     fn add(&self, blobs: &[Value]) {
         let path = self.folders.text("catalog/catalog.json");
-        let mut text = std::fs::read_to_string(&path).unwrap();
-        for blob in blobs {
-            text += &format!("\n{blob}");
-        }
-        self.folders.write("catalog/catalog.json", text);
+        let former = std::fs::read_to_string(&path).unwrap();
+        let added = blobs.iter().map(Value::to_string);
+        let all: Vec<_> = [former].into_iter().chain(added).collect();
+        self.folders.write("catalog/catalog.json", all.join("\n"));
     }
 
     fn serve(&self, flags: &[&str]) -> Server {

@@ -1,6 +1,7 @@
 //! Installations as a query: what it says of made manifests. `tests/it/installation.rs` compares it
 //! with the preview, and reads images.
 
+use apollo_compiler::{Name, Schema};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use install_preview::RightsFlag;
@@ -207,8 +208,8 @@ fn another_bundle_that_is_not_there_has_suggestions() {
 
 #[test]
 fn the_schema_has_every_risk() {
-    let schema = apollo_compiler::Schema::parse(crate::SDL, "schema.graphql").unwrap();
+    let schema = Schema::parse(crate::SDL, "schema.graphql").unwrap();
     let flags = schema.types["PermissionFlag"].as_enum().unwrap();
-    let names: Vec<_> = flags.values.keys().map(|name| name.as_str()).collect();
+    let names: Vec<_> = flags.values.keys().map(Name::as_str).collect();
     assert_eq!(names, RightsFlag::ALL.map(RightsFlag::as_str));
 }

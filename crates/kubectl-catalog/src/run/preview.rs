@@ -1,5 +1,6 @@
 //! `preview`: what an install of a bundle creates in a cluster, and what it may do there.
 
+use commands::args::CertificateProviderArg;
 use commands::output::{OutputFormat, hint, is_structured, print, print_value, yaml};
 use commands::preview::tables;
 use commands::{ChosenPackage, CommandError, ExitStatus};
@@ -39,7 +40,7 @@ pub(super) async fn preview(
         "input": {
             "namespace": namespace,
             "watchNamespaces": args.watch_namespaces,
-            "certificates": args.certificates.map(|provider| provider.in_schema()),
+            "certificates": args.certificates.map(CertificateProviderArg::in_schema),
         },
         "from": from,
         "compares": args.from.is_some(),
