@@ -11,9 +11,11 @@ mod permissions;
 mod webhooks;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use fbc_read::json::JsonValue;
 use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::bundle::{DefinitionManifest, OtherManifest, RegistryBundle};
@@ -244,9 +246,7 @@ fn render_definition<'a>(
     }
 
     let names = WebhookNames::new(&webhook.deployment_name);
-    let mut object: Value =
-        serde_json::from_str(&definition.json).expect("a definition was written as JSON");
-    object["spec"]["conversion"] = json!({
+    let conversion = json!({
         "strategy": "Webhook",
         "webhook": {
             "clientConfig": {"service": {
@@ -258,17 +258,37 @@ fn render_definition<'a>(
             "conversionReviewVersions": webhook.admission_review_versions,
         },
     });
+    // The schemas, which are nearly all of a definition, stay text: parsing them took most of the
+    // time of a rendering.
+    let mut members = members_of(&definition.json);
+    let conversion = raw(&conversion);
+    let mut spec = members_of(members["spec"].get());
+    spec.insert("conversion", &conversion);
+    let spec = raw(&spec);
+    members.insert("spec", &spec);
+    let mut head = json!({ "metadata": metadata_of(&definition.json) });
     if let Some(provider) = input.certificates {
         let (key, value) = provider.injection(input.namespace, &names);
-        set_annotation(&mut object, key, value);
+        set_annotation(&mut head, key, value);
     }
+    let metadata = raw(&head["metadata"]);
+    members.insert("metadata", &metadata);
     Ok(RenderedObject {
         api_version: Cow::Borrowed(&definition.api_version),
         kind: Cow::Borrowed("CustomResourceDefinition"),
         namespace: None,
         name: Cow::Borrowed(&definition.name),
-        json: object.to_string().into(),
+        json: raw(&members).get().to_owned().into(),
     })
+}
+
+/// Returns the members of an object, each as its text.
+fn members_of(json: &str) -> BTreeMap<&str, &RawValue> {
+    serde_json::from_str(json).expect("a definition was written as JSON, without escapes in names")
+}
+
+fn raw(value: &impl Serialize) -> Box<RawValue> {
+    to_raw_value(value).expect("it is JSON")
 }
 
 /// Renders the other objects of the bundle; namespaced ones go to the namespace of the operator.
