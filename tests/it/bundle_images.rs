@@ -123,7 +123,7 @@ async fn hostile_images_are_refused_with_their_cause() {
             bundle()
                 .pax(&[("path", &format!("manifests/{long}"))])
                 .file("manifests/x", ""),
-            "1024",
+            "an entry of layer 1 has an extended header of more than 1048576 bytes",
         ),
     ] {
         let error = pulled(&registry, &image(archive)).await.unwrap_err();

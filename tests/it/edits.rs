@@ -194,7 +194,7 @@ fn a_bundle_in_an_image_is_rendered_as_its_directory_is() {
         &["render", &image, "--insecure-registry", &address],
     );
     let expected = format!(
-        "error: cannot render `{image}`: the image has no label `{}`\n",
+        "error: cannot render `{image}`: the image `{image}` has no label `{}`\n",
         BUNDLE_LABELS[1].0
     );
     assert_eq!((half.status, half.stderr), (Some(2), expected));

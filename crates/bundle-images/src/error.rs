@@ -6,7 +6,7 @@ use images::ImageError;
 use images::unpack::UnpackError;
 use store::StoreError;
 
-use crate::pull::MANIFESTS_LABEL;
+use crate::pull::{MANIFESTS_LABEL, METADATA_LABEL};
 
 /// A reason why a bundle cannot be read from its image. Clones share the cause.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -41,6 +41,9 @@ pub enum BundleImageError {
     /// The labels of the image do not say that it is a bundle.
     #[error("the image `{0}` is not a bundle: it has no label `{MANIFESTS_LABEL}`")]
     NotABundle(String),
+    /// The labels of the image do not say where the metadata of the bundle is.
+    #[error("the image `{0}` has no label `{METADATA_LABEL}`")]
+    NoMetadata(String),
     /// The layers of the image are too large.
     #[error(
         "the image `{image}` has layers of {bytes} bytes: at most {limit} are pulled for a bundle"
@@ -93,7 +96,10 @@ impl BundleImageError {
                     | ImageError::Blocked { .. }
             ),
             Self::Timeout { .. } | Self::Busy(_) | Self::Scratch { .. } => false,
-            Self::Reference { .. } | Self::NotABundle(_) | Self::TooLarge { .. } => true,
+            Self::Reference { .. }
+            | Self::NotABundle(_)
+            | Self::NoMetadata(_)
+            | Self::TooLarge { .. } => true,
             Self::Unpack { source, .. } => !matches!(**source, UnpackError::Io { .. }),
         }
     }

@@ -23,10 +23,7 @@ const MAX_UNCOMPRESSED_BYTES: u64 = 1 << 30;
 
 /// Labels with the directories of a bundle in its image.
 pub(crate) const MANIFESTS_LABEL: &str = "operators.operatorframework.io.bundle.manifests.v1";
-const METADATA_LABEL: &str = "operators.operatorframework.io.bundle.metadata.v1";
-
-/// Directory of the metadata where no label names one.
-const METADATA_DIRECTORY: &str = "metadata/";
+pub(crate) const METADATA_LABEL: &str = "operators.operatorframework.io.bundle.metadata.v1";
 
 /// A pulled image with the labels of a bundle.
 struct PulledBundle {
@@ -98,6 +95,9 @@ async fn pull_layers(
     if !labels.contains_key(MANIFESTS_LABEL) {
         return Err(BundleImageError::NotABundle(image));
     }
+    if !labels.contains_key(METADATA_LABEL) {
+        return Err(BundleImageError::NoMetadata(image));
+    }
     let bytes: u64 = resolved.layers.iter().map(|layer| layer.bytes).sum();
     if bytes > MAX_BUNDLE_LAYER_BYTES {
         return Err(BundleImageError::TooLarge {
@@ -127,9 +127,8 @@ async fn pull_layers(
 
 impl PulledBundle {
     fn directory(&self) -> Result<BundleDirectory, BundleImageError> {
-        let label = |name: &str| self.labels.get(name).map(String::as_str);
-        let manifests = self.files(label(MANIFESTS_LABEL).unwrap_or_default())?;
-        let metadata = self.files(label(METADATA_LABEL).unwrap_or(METADATA_DIRECTORY))?;
+        let manifests = self.files(&self.labels[MANIFESTS_LABEL])?;
+        let metadata = self.files(&self.labels[METADATA_LABEL])?;
         Ok(BundleDirectory {
             manifests: manifests.files,
             manifest_folder: manifests.folder,
