@@ -32,6 +32,9 @@ type BundleFilter struct {
 	CompatibleWith *PlatformInput `json:"compatibleWith"`
 	// OLM v1 can install it in one of these senses, as `Bundle.olmV1` says.
 	OlmV1 []OlmV1Installability `json:"olmV1"`
+	// A service account may do this after an install for all namespaces. Only bundles whose
+	// catalog has their manifests can meet it.
+	Permission *PermissionFilter `json:"permission"`
 	// Only bundles that are the head of a channel, or only those that are not.
 	ChannelHead *bool `json:"channelHead"`
 	// Only deprecated bundles, or only those that are not.
@@ -67,6 +70,9 @@ func (v *BundleFilter) GetCompatibleWith() *PlatformInput { return v.CompatibleW
 
 // GetOlmV1 returns BundleFilter.OlmV1, and is useful for accessing the field via an interface.
 func (v *BundleFilter) GetOlmV1() []OlmV1Installability { return v.OlmV1 }
+
+// GetPermission returns BundleFilter.Permission, and is useful for accessing the field via an interface.
+func (v *BundleFilter) GetPermission() *PermissionFilter { return v.Permission }
 
 // GetChannelHead returns BundleFilter.ChannelHead, and is useful for accessing the field via an interface.
 func (v *BundleFilter) GetChannelHead() *bool { return v.ChannelHead }
@@ -907,6 +913,104 @@ func (v *PackagesServedCatalog) GetName() string { return v.Name }
 
 // GetDigest returns PackagesServedCatalog.Digest, and is useful for accessing the field via an interface.
 func (v *PackagesServedCatalog) GetDigest() string { return v.Digest }
+
+// Conditions on the rights of a service account. All must be met by one right.
+type PermissionFilter struct {
+	// With this risk; it excludes the other members.
+	Flag *PermissionFlag `json:"flag"`
+	// On this API group; the core group is empty.
+	Group *string `json:"group"`
+	// On this resource, such as `secrets` or `pods/exec`.
+	Resource *string `json:"resource"`
+	// With this verb.
+	Verb *string `json:"verb"`
+	// In this scope.
+	Scope *PermissionScope `json:"scope"`
+}
+
+// GetFlag returns PermissionFilter.Flag, and is useful for accessing the field via an interface.
+func (v *PermissionFilter) GetFlag() *PermissionFlag { return v.Flag }
+
+// GetGroup returns PermissionFilter.Group, and is useful for accessing the field via an interface.
+func (v *PermissionFilter) GetGroup() *string { return v.Group }
+
+// GetResource returns PermissionFilter.Resource, and is useful for accessing the field via an interface.
+func (v *PermissionFilter) GetResource() *string { return v.Resource }
+
+// GetVerb returns PermissionFilter.Verb, and is useful for accessing the field via an interface.
+func (v *PermissionFilter) GetVerb() *string { return v.Verb }
+
+// GetScope returns PermissionFilter.Scope, and is useful for accessing the field via an interface.
+func (v *PermissionFilter) GetScope() *PermissionScope { return v.Scope }
+
+// A risk of rights: what a service account may do.
+type PermissionFlag string
+
+const (
+	// Everything in the cluster.
+	PermissionFlagClusterAdmin PermissionFlag = "CLUSTER_ADMIN"
+	// Escalate or bind roles, or impersonate others.
+	PermissionFlagEscalate PermissionFlag = "ESCALATE"
+	// Create or change bindings of roles.
+	PermissionFlagGrantsRights PermissionFlag = "GRANTS_RIGHTS"
+	// Read Secrets of the cluster, or of namespaces other than its own.
+	PermissionFlagReadsSecrets PermissionFlag = "READS_SECRETS"
+	// Create pods, or objects that create pods.
+	PermissionFlagWritesWorkloads PermissionFlag = "WRITES_WORKLOADS"
+	// Run commands in pods.
+	PermissionFlagExec PermissionFlag = "EXEC"
+	// Change nodes, or reach their kubelets.
+	PermissionFlagNodes PermissionFlag = "NODES"
+	// Create tokens of service accounts.
+	PermissionFlagTokens PermissionFlag = "TOKENS"
+	// Approve or sign certificates.
+	PermissionFlagCertificates PermissionFlag = "CERTIFICATES"
+	// Change admission webhooks and policies.
+	PermissionFlagAdmission PermissionFlag = "ADMISSION"
+	// Change custom resource definitions.
+	PermissionFlagCrds PermissionFlag = "CRDS"
+	// Create persistent volumes.
+	PermissionFlagVolumes PermissionFlag = "VOLUMES"
+	// Change the labels of namespaces.
+	PermissionFlagNamespaces PermissionFlag = "NAMESPACES"
+	// Use security context constraints other than `restricted` and `nonroot`.
+	PermissionFlagScc PermissionFlag = "SCC"
+	// Do anything else that a rule grants by `*`.
+	PermissionFlagWildcard PermissionFlag = "WILDCARD"
+)
+
+var AllPermissionFlag = []PermissionFlag{
+	PermissionFlagClusterAdmin,
+	PermissionFlagEscalate,
+	PermissionFlagGrantsRights,
+	PermissionFlagReadsSecrets,
+	PermissionFlagWritesWorkloads,
+	PermissionFlagExec,
+	PermissionFlagNodes,
+	PermissionFlagTokens,
+	PermissionFlagCertificates,
+	PermissionFlagAdmission,
+	PermissionFlagCrds,
+	PermissionFlagVolumes,
+	PermissionFlagNamespaces,
+	PermissionFlagScc,
+	PermissionFlagWildcard,
+}
+
+// Scope in which rights hold.
+type PermissionScope string
+
+const (
+	// The whole cluster.
+	PermissionScopeCluster PermissionScope = "CLUSTER"
+	// Some namespaces.
+	PermissionScopeNamespace PermissionScope = "NAMESPACE"
+)
+
+var AllPermissionScope = []PermissionScope{
+	PermissionScopeCluster,
+	PermissionScopeNamespace,
+}
 
 // A cluster to run on. A bundle is compatible unless its catalog says otherwise: what
 // is absent here is no condition, and what is missing or malformed there is no limit.

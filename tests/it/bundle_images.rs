@@ -1,11 +1,12 @@
 //! Bundles in images, at the crate that fetches them: hostile images, failures, and how often a
 //! registry is asked.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ::bundle_images::{BundleImageError, BundleImages, pull_named};
+use admission::Peer;
 use images::{Registries, RegistrySettings};
 use install_preview::{BundleDirectory, RegistryBundle};
 use store::ScratchFolder;
@@ -31,6 +32,10 @@ const ANNOTATIONS: &str =
 const CSV: &str = "kind: ClusterServiceVersion
 metadata: {name: lantern.v1}
 spec: {installModes: [{type: AllNamespaces, supported: true}]}";
+
+fn peer() -> Peer {
+    Peer::new(Ipv4Addr::LOCALHOST.into())
+}
 
 fn bundle() -> Archive {
     Archive::default()
@@ -166,7 +171,7 @@ async fn a_registry_that_lies_about_a_digest_is_refused() {
     let folders = Folders::new();
     let images = BundleImages::new(registries(liar.address), &folders.path(""));
     let error = images
-        .fetch(&format!("{}/ns/lantern@{digest}", liar.address))
+        .fetch(&format!("{}/ns/lantern@{digest}", liar.address), peer())
         .await
         .unwrap_err();
     assert!(error.is_refusal(), "{}", chain(&error));
@@ -184,7 +189,7 @@ async fn an_image_is_pulled_once_however_many_ask_for_it() {
     let tasks = (0..20).map(|_| {
         let images = images.clone();
         let reference = reference.clone();
-        tokio::spawn(async move { images.fetch(&reference).await.expect("it is there") })
+        tokio::spawn(async move { images.fetch(&reference, peer()).await.expect("it is there") })
     });
     let mut fetched = Vec::new();
     for task in tasks.collect::<Vec<_>>() {
@@ -200,9 +205,9 @@ async fn an_image_is_pulled_once_however_many_ask_for_it() {
     // By tag, it may be another image each time.
     let tagged = format!("{}/ns/lantern:latest", proxy.address);
     let before = proxy.requests().len();
-    images.fetch(&tagged).await.unwrap();
+    images.fetch(&tagged, peer()).await.unwrap();
     let once = proxy.requests().len() - before;
-    images.fetch(&tagged).await.unwrap();
+    images.fetch(&tagged, peer()).await.unwrap();
     assert_eq!(proxy.requests().len() - before, 2 * once);
 }
 
@@ -222,12 +227,12 @@ async fn a_failure_is_remembered_until_the_settings_change() {
     let folders = Folders::new();
     let images = BundleImages::new(registries(proxy.address), &folders.path(""));
     let reference = format!("{}/ns/lantern@{digest}", proxy.address);
-    let error = images.fetch(&reference).await.unwrap_err();
+    let error = images.fetch(&reference, peer()).await.unwrap_err();
     assert!(!error.is_refusal(), "{}", chain(&error));
 
     is_broken.store(false, Ordering::SeqCst);
     let asked = proxy.requests().len();
-    let again = images.fetch(&reference).await.unwrap_err();
+    let again = images.fetch(&reference, peer()).await.unwrap_err();
     assert_eq!(chain(&again), chain(&error));
     assert_eq!(
         proxy.requests().len(),
@@ -235,5 +240,38 @@ async fn a_failure_is_remembered_until_the_settings_change() {
         "the registry is not asked again"
     );
     images.set_registries(registries(proxy.address));
-    assert!(images.fetch(&reference).await.is_ok());
+    assert!(images.fetch(&reference, peer()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_peer_that_waits_for_many_images_leaves_others_their_share() {
+    let registry = Registry::start();
+    let digest = registry.push("ns/lantern", "latest", &image(bundle()));
+    let proxy = Proxy::start(registry.address, |request| {
+        if request.target.contains("/ns/hanging/") {
+            ProxyAction::Hang
+        } else {
+            ProxyAction::Forward
+        }
+    });
+    let folders = Folders::new();
+    let images = BundleImages::new(registries(proxy.address), &folders.path(""));
+    let waiting = (0..20).map(|number| {
+        let images = images.clone();
+        let reference = format!("{}/ns/hanging:{number}", proxy.address);
+        tokio::spawn(async move { images.fetch(&reference, peer()).await })
+    });
+    let waiting: Vec<_> = waiting.collect();
+    // Two are pulled, and sixteen wait: the others are refused.
+    while waiting.iter().filter(|task| task.is_finished()).count() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let other = Peer::new(Ipv4Addr::new(192, 0, 2, 1).into());
+    let reference = format!("{}/ns/lantern@{digest}", proxy.address);
+    assert!(images.fetch(&reference, other).await.is_ok());
+    let finished = waiting.iter().filter(|task| task.is_finished());
+    assert_eq!(finished.count(), 2);
+    for task in waiting {
+        task.abort();
+    }
 }

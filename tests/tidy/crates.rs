@@ -63,6 +63,7 @@ const ALLOWED: [(&str, &[&str]); 42] = [
     (
         "bundle-images",
         &[
+            "admission",
             "content-digest",
             "fbc-grammar",
             "images",

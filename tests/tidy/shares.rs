@@ -19,7 +19,7 @@ const CONSTRUCTORS: [&str; 5] = [
 
 /// The files that construct counters, and the rows of the table that these have, one for each
 /// counter.
-const COUNTERS: [(&str, &[&str]); 10] = [
+const COUNTERS: [(&str, &[&str]); 11] = [
     (
         "crates/alpha-graphql/src/lib.rs",
         &["alpha requests", "alpha in flight"],
@@ -27,6 +27,10 @@ const COUNTERS: [(&str, &[&str]); 10] = [
     (
         "crates/auth/src/reviews.rs",
         &["questions about callers", "questions about callers"],
+    ),
+    (
+        "crates/bundle-images/src/fetcher.rs",
+        &["bundle fetches", "waiting fetches"],
     ),
     (
         "crates/catalogd-http/src/catalogd.rs",

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use admission::{FairSemaphore, Peer, Permits};
 use fbc_grammar::Digest;
 use images::{ImageSource, Registries};
 use install_preview::BundleDirectory;
 use store::ScratchFolder;
-use tokio::sync::{OwnedMutexGuard, Semaphore};
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
@@ -49,8 +49,10 @@ struct FetcherState {
     kept: KeptBundles,
     /// One lock for each image that is being fetched.
     locks: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
-    permits: Semaphore,
-    waiting: AtomicUsize,
+    /// [`MAX_CONCURRENT_FETCHES`], of which a peer has half.
+    fetches: FairSemaphore<Peer>,
+    /// [`MAX_WAITING_FETCHES`], of which a peer has half.
+    waiting: Permits,
     failures: Mutex<HashMap<String, RememberedFailure>>,
 }
 
@@ -60,9 +62,6 @@ struct RememberedFailure {
     until: Instant,
 }
 
-/// A place among the fetches that wait, given back on drop.
-struct WaitingFetch<'f>(&'f AtomicUsize);
-
 impl BundleImages {
     /// Creates a fetcher that keeps files beside the contents of a store, in its folder.
     pub fn new(registries: Registries, store_folder: &Path) -> Self {
@@ -71,8 +70,8 @@ impl BundleImages {
             folder: store_folder.to_owned(),
             kept: KeptBundles::new(store_folder.join(KEPT_FOLDER), MAX_KEPT_BYTES),
             locks: Mutex::default(),
-            permits: Semaphore::new(MAX_CONCURRENT_FETCHES),
-            waiting: AtomicUsize::new(0),
+            fetches: FairSemaphore::new(MAX_CONCURRENT_FETCHES),
+            waiting: Permits::new(MAX_WAITING_FETCHES),
             failures: Mutex::default(),
         }))
     }
@@ -86,13 +85,17 @@ impl BundleImages {
         }
     }
 
-    /// Returns the files of the bundle in an image of a registry.
+    /// Returns the files of the bundle in an image of a registry, for a request of a peer.
     ///
     /// # Errors
     /// Fails when the image cannot be pulled, is not a bundle, or exceeds a limit. The failure is
     /// remembered for [`FAILURE_TTL`].
-    pub async fn fetch(&self, image: &str) -> Result<BundleDirectory, BundleImageError> {
-        let fetched = self.fetch_registry_image(image).await;
+    pub async fn fetch(
+        &self,
+        image: &str,
+        peer: Peer,
+    ) -> Result<BundleDirectory, BundleImageError> {
+        let fetched = self.fetch_registry_image(image, peer).await;
         let result = match &fetched {
             Ok((_, result)) => *result,
             Err(error) if error.is_refusal() => FetchResult::Refused,
@@ -105,6 +108,7 @@ impl BundleImages {
     async fn fetch_registry_image(
         &self,
         image: &str,
+        peer: Peer,
     ) -> Result<(BundleDirectory, FetchResult), BundleImageError> {
         let reference = parse_reference(image)?;
         let digest = reference.digest();
@@ -119,7 +123,9 @@ impl BundleImages {
         if let Some(error) = self.remembered_failure(image) {
             return Err(error);
         }
-        let pulled = self.pull(image, ImageSource::Registry(reference)).await;
+        let pulled = self
+            .pull(image, ImageSource::Registry(reference), peer)
+            .await;
         match &pulled {
             Ok(directory) => self.keep(digest, directory).await,
             Err(BundleImageError::Busy(_)) => {}
@@ -133,11 +139,14 @@ impl BundleImages {
         &self,
         image: &str,
         source: ImageSource,
+        peer: Peer,
     ) -> Result<BundleDirectory, BundleImageError> {
         let state = &*self.0;
-        let busy = || BundleImageError::Busy(image.to_owned());
-        let waiting = WaitingFetch::enter(&state.waiting).ok_or_else(busy)?;
-        let _permit = state.permits.acquire().await.map_err(|_| busy())?;
+        let waiting = state.waiting.try_acquire(peer, 1);
+        let Some(waiting) = waiting else {
+            return Err(BundleImageError::Busy(image.to_owned()));
+        };
+        let _permit = state.fetches.acquire(&peer).await;
         drop(waiting);
         let registries = lock(&state.registries).clone();
         let scratch = ScratchFolder::create_in_store(&state.folder).map_err(|source| {
@@ -206,23 +215,6 @@ impl BundleImages {
             };
             failures.insert(image.to_owned(), failure);
         }
-    }
-}
-
-impl<'f> WaitingFetch<'f> {
-    /// Takes a place; `None` if [`MAX_WAITING_FETCHES`] wait.
-    fn enter(waiting: &'f AtomicUsize) -> Option<Self> {
-        let enter = |count: usize| (count < MAX_WAITING_FETCHES).then_some(count + 1);
-        waiting
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter)
-            .ok()?;
-        Some(Self(waiting))
-    }
-}
-
-impl Drop for WaitingFetch<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

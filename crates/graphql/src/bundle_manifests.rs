@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use admission::Peer;
 use futures_util::future::join_all;
 use install_preview::BundleDirectory;
 
@@ -19,8 +20,8 @@ pub const MAX_FETCH_ROUNDS: usize = 2;
 
 /// Fetches the manifests of bundles from their images.
 pub trait BundleManifestSource: Send + Sync {
-    /// Fetches the files of the bundle in an image.
-    fn fetch(&self, image: String) -> ManifestFetch;
+    /// Fetches the files of the bundle in an image, for a request of a peer.
+    fn fetch(&self, image: String, peer: Peer) -> ManifestFetch;
 }
 
 /// A fetch of the files of a bundle.
@@ -61,9 +62,10 @@ impl RequestImages {
         &self,
         source: &dyn BundleManifestSource,
         images: Vec<String>,
+        peer: Peer,
     ) -> Self {
         let fetch = async |image: String| {
-            let fetched = source.fetch(image.clone()).await;
+            let fetched = source.fetch(image.clone(), peer).await;
             (image, fetched)
         };
         let mut all = self.0.clone();

@@ -212,7 +212,7 @@ impl<'r> PreparedRequest<'r> {
                 break;
             }
             let wanted = std::mem::take(&mut response.wanted_images);
-            images = Arc::new(images.with_fetched(&**source, wanted).await);
+            images = Arc::new(images.with_fetched(&**source, wanted, self.peer).await);
             response = self.execute(&images).await?;
         }
         Ok(response)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use admission::Peer;
 use bundle_images::BundleImages;
 use graphql::{BundleManifestSource, ManifestFetch, ManifestFetchError};
 
@@ -9,10 +10,10 @@ use graphql::{BundleManifestSource, ManifestFetch, ManifestFetchError};
 pub(super) struct ImageManifests(pub(super) BundleImages);
 
 impl BundleManifestSource for ImageManifests {
-    fn fetch(&self, image: String) -> ManifestFetch {
+    fn fetch(&self, image: String, peer: Peer) -> ManifestFetch {
         let images = self.0.clone();
         Box::pin(async move {
-            let fetched = images.fetch(&image).await;
+            let fetched = images.fetch(&image, peer).await;
             fetched.map(Arc::new).map_err(|error| {
                 let is_refusal = error.is_refusal();
                 let message = format!("{:#}", anyhow::Error::new(error));
