@@ -132,8 +132,7 @@ test("permissions are those of the version that is shown, with what it may do be
     "quay.io/example/beacon:v1.0.0",
     "signals.beacon.example.com: version v1beta1 is no longer served",
   ]);
-  const role = page.locator("pre", { hasText: "kind: ClusterRole\n" });
-  await role.waitFor();
+  await page.getByRole("group", { name: /^ClusterRole beacon/ }).getByText("kind: ClusterRole").waitFor();
   await page.goto(`${server.explorer}?catalog=preview&package=beacon&tab=permissions&version=1.0.0`);
   await page.getByText("Its service accounts have none of the rights that need a second look.").waitFor();
   await page.goto(`${server.explorer}?catalog=example&package=quillstore&tab=permissions`);

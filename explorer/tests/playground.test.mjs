@@ -62,6 +62,8 @@ for (const { search, operations } of VIEWS) {
     });
     const { page, faults } = await openPage(context, server.explorer, search);
     await settled(page);
+    // A package that only one catalog has leads on to its page there.
+    await page.locator("main a.to-playground").nth(operations.length - 1).waitFor();
     const links = await page.locator("main a.to-playground").evaluateAll((links) => links.map((link) => /** @type {HTMLAnchorElement} */ (link).href));
     await context.close();
     const opened = links.map((link) => new URL(link));

@@ -2,15 +2,17 @@
 
 import type { ComponentType } from "preact";
 
+import { useInstalled } from "../cluster/use-installed";
+import type { PermissionsProps } from "../permissions/permissions";
 import { Empty, Loading } from "../parts";
 import { useModule } from "../use-module";
 import type { TabProps } from "./package-page";
 
 /** A tab from a module of its own; `what` says in the plural what it shows. */
-function lazyTab(load: () => Promise<ComponentType<TabProps>>, what: string) {
-  let loaded: ComponentType<TabProps> | undefined;
+function lazyTab<Props extends TabProps>(load: () => Promise<ComponentType<Props>>, what: string) {
+  let loaded: ComponentType<Props> | undefined;
   const loadOnce = async () => (loaded = await load());
-  return function LazyTab(props: TabProps) {
+  return function LazyTab(props: Props) {
     const { module: Shown, isGone } = useModule(loaded, loadOnce);
     if (Shown) return <Shown {...props} />;
     if (!isGone) return <Loading boxes={12} />;
@@ -26,4 +28,10 @@ function lazyTab(load: () => Promise<ComponentType<TabProps>>, what: string) {
 
 export const InstallTab = lazyTab(async () => (await import("../snippets/install")).InstallSnippets, "manifests");
 
-export const PermissionsTab = lazyTab(async () => (await import("../permissions/permissions")).Permissions, "permissions");
+const LazyPermissions = lazyTab<PermissionsProps>(async () => (await import("../permissions/permissions")).Permissions, "permissions");
+
+export function PermissionsTab(props: TabProps) {
+  // Asked for here: a part that is loaded later and imports it would split the first page into two files.
+  const installed = useInstalled().find(({ packageName }) => packageName === props.found.name);
+  return <LazyPermissions {...props} installed={installed?.name} />;
+}

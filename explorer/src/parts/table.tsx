@@ -11,11 +11,13 @@ export interface TableProps {
   children: ComponentChildren;
   label?: string;
   class?: string;
+  /** Nothing in it takes the focus, so that it must itself: it may be wider than its place. It has a label then. */
+  hasNoLinks?: boolean;
 }
 
-export function Table({ heads, children, label, class: name }: TableProps) {
+export function Table({ heads, children, label, class: name, hasNoLinks = false }: TableProps) {
   return (
-    <div class="scrolling">
+    <div class="scrolling" {...(hasNoLinks && { tabIndex: 0, role: "group", "aria-label": label })}>
       <table aria-label={label} class={name}>
         <thead>
           <tr>

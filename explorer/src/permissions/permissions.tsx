@@ -3,7 +3,6 @@
 import { useState } from "preact/hooks";
 
 import { isErrorOf, type ResponseError } from "../client";
-import { useInstalled } from "../cluster/use-installed";
 import { Installation, type InstallationData, type InstallationVariables, type PermissionFlag } from "../generated/documents";
 import type { TabProps } from "../package/package-page";
 import { Empty, OpenInPlayground, Result, Table } from "../parts";
@@ -20,13 +19,17 @@ function spares(error: ResponseError): boolean {
   return isErrorOf(error, "bundle", "installation");
 }
 
-export function Permissions({ address, found, bundle }: TabProps) {
-  const installed = useInstalled().find(({ packageName }) => packageName === found.name);
+export interface PermissionsProps extends TabProps {
+  /** Name of the installed bundle of the package. */
+  installed: string | undefined;
+}
+
+export function Permissions({ address, found, bundle, installed }: PermissionsProps) {
   const [chosen, setChosen] = useState<string>();
   if (!bundle) return <Empty title="No version to show" />;
   const versions = found.versions?.nodes.filter(({ name }) => name !== bundle.name) ?? [];
-  const isKnown = versions.some(({ name }) => name === installed?.name);
-  const from = chosen ?? (isKnown ? installed!.name : "");
+  const known = versions.find(({ name }) => name === installed);
+  const from = chosen ?? known?.name ?? "";
   const namespace = bundle.metadata?.suggestedNamespace ?? found.name;
   const variables = {
     catalog: address.catalog,
@@ -45,7 +48,7 @@ export function Permissions({ address, found, bundle }: TabProps) {
           {versions.map(({ name, version }) => (
             <option key={name} value={name}>
               {version ?? name}
-              {name === installed?.name && " (installed)"}
+              {name === installed && " (installed)"}
             </option>
           ))}
         </select>
@@ -148,7 +151,7 @@ function Rights({ permissions }: Pick<Install, "permissions">) {
               The role <bdi>{foreignRole}</bdi>, which the bundle does not contain.
             </p>
           )}
-          <Table heads={["May", "On"]} label={`Rules of ${serviceAccount}`}>
+          <Table heads={["May", "On"]} label={`Rules of ${serviceAccount}`} hasNoLinks>
             {rules.map((rule, at) => (
               <tr key={at}>
                 <td>
@@ -173,7 +176,7 @@ function Workloads({ workloads }: Pick<Install, "workloads">) {
       <h2>
         Workloads <span class="count">{workloads.length}</span>
       </h2>
-      <Table heads={["Deployment", "Images", "On its node"]}>
+      <Table heads={["Deployment", "Images", "On its node"]} label="Workloads" hasNoLinks>
         {workloads.map(({ name, images, privileged, hostNetwork, hostPid, hostPaths }) => {
           const reach = [privileged && "privileged", hostNetwork && "its network", hostPid && "its processes", ...hostPaths];
           return (
@@ -202,7 +205,7 @@ function Webhooks({ webhooks }: Pick<Install, "webhooks">) {
       <h2>
         Webhooks <span class="count">{webhooks.length}</span>
       </h2>
-      <Table heads={["Webhook", "Kind", "Sees", "If it fails"]}>
+      <Table heads={["Webhook", "Kind", "Sees", "If it fails"]} label="Webhooks" hasNoLinks>
         {webhooks.map(({ name, type, rules, failurePolicy }, at) => (
           <tr key={at}>
             <th scope="row">
