@@ -1,6 +1,6 @@
 // Writes YAML that every reader understands alike: what YAML 1.1 takes for a number, a time or a truth value is quoted.
 
-export type Yaml = string | number | boolean | readonly Yaml[] | { readonly [key: string]: Yaml | undefined };
+export type Yaml = string | number | boolean | null | readonly Yaml[] | { readonly [key: string]: Yaml | undefined };
 
 /** One document. Members that are `undefined` are left out. */
 export function toYaml(value: { readonly [key: string]: Yaml | undefined }): string {
@@ -14,19 +14,19 @@ function lines(value: Yaml, indent: string): string[] {
       return [`${indent}- ${first.trimStart()}`, ...others];
     });
   }
-  if (typeof value !== "object") return [indent + scalar(value)];
+  if (value === null || typeof value !== "object") return [indent + scalar(value)];
   return Object.entries(value).flatMap(([key, member]) => {
     if (member === undefined) return [];
     const name = `${indent}${scalar(key)}:`;
     const inner = nested(member, isList(member) ? indent : `${indent}  `);
-    return typeof member === "object" && inner[0] !== "[]" && inner[0] !== "{}"
+    return typeof member === "object" && member !== null && inner[0] !== "[]" && inner[0] !== "{}"
       ? [name, ...inner]
       : [`${name} ${inner[0]!.trimStart()}`];
   });
 }
 
 function nested(value: Yaml, indent: string): string[] {
-  if (typeof value === "object" && Object.values(value).every((member) => member === undefined)) {
+  if (typeof value === "object" && value !== null && Object.values(value).every((member) => member === undefined)) {
     return [isList(value) ? "[]" : "{}"];
   }
   return lines(value, indent);
@@ -42,7 +42,7 @@ const RESERVED = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 /** Texts that need no quotes: they begin with a letter, so that they are no number, time or range of such. */
 const PLAIN = /^[A-Za-z][\w./@-]*(?::[\w./@-]+)*$/;
 
-function scalar(value: string | number | boolean): string {
+function scalar(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
   return PLAIN.test(value) && !RESERVED.test(value) ? value : quoted(value);
 }
