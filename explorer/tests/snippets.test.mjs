@@ -129,6 +129,8 @@ test("a strict reader reads what was written, whatever texts say", () => {
     list: HOSTILE,
     nested: [{ a: HOSTILE, b: { c: "d", left: undefined } }, ["e", ["f", []]], {}, [], 1, true],
     empty: {},
+    nothing: null,
+    nulls: [null, { none: null }],
   };
   assert.deepEqual(read(snippets.toYaml(value)), [JSON.parse(JSON.stringify(value))]);
 });
