@@ -51,6 +51,7 @@ test("a token with a right to one catalog shows that one, and nothing tells of t
   assert.deepEqual(await tiles(page), ["openly", "openly-icon"]);
   await page.getByRole("link", { name: "Catalogs", exact: true }).click();
   await page.getByText("These are the catalogs that your token may read.").waitFor();
+  await page.locator(".catalog-card h2").first().waitFor();
   assert.deepEqual(await page.locator(".catalog-card h2").allInnerTexts(), ["openly"]);
   await close();
   assert.deepEqual(faults.filter((fault) => !fault.includes("401")), []);
@@ -117,6 +118,7 @@ async function give(page, caller) {
 /** The names of the packages that are shown. @param {Page} page */
 async function tiles(page) {
   await page.locator(".tile").first().waitFor();
+  await settled(page);
   const names = await page.locator(".tile .name").allInnerTexts();
   return names.map((name) => name.trim()).sort();
 }
