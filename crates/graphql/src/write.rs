@@ -193,7 +193,7 @@ pub(super) struct WriteContext<'a> {
     pub(super) introspection: &'a IntrospectionData,
     /// Images of bundles that were fetched for the request.
     pub(super) images: &'a RequestImages,
-    /// Whether other images can be fetched, for another execution.
+    /// True if other images can be fetched, for another execution.
     pub(super) fetches_images: bool,
 }
 

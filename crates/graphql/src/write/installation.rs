@@ -42,7 +42,7 @@ struct BundleManifests {
     bytes: usize,
 }
 
-/// Where manifests are from.
+/// Origin of manifests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ManifestOrigin {
     Catalog,

@@ -54,7 +54,7 @@ pub fn installer_rbac(
 ) -> Result<Vec<RenderedObject<'static>>, PreviewError> {
     let mut scopes: BTreeMap<Option<String>, InstallerRules> = BTreeMap::new();
     let cluster = scopes.entry(None).or_default();
-    // Of clusters whose API server checks owner references.
+    // Clusters whose API server checks owner references need this.
     cluster.rules.push(rule(
         "olm.operatorframework.io",
         "clusterextensions/finalizers",

@@ -43,7 +43,7 @@ fn changes(old: &Value, new: &Value) -> Vec<DefinitionChange> {
     new.difference_from(&old).crd_changes
 }
 
-/// What is refused, in the form of the recordings.
+/// Refusals, in the form of the recordings.
 fn findings<'a>(changes: impl IntoIterator<Item = &'a DefinitionChange>) -> BTreeSet<String> {
     let refused = changes.into_iter().filter(|change| change.is_refused());
     refused
@@ -155,7 +155,7 @@ fn definitions_of_consecutive_bundles_are_refused_as_by_upstream() {
                 let changes = difference.crd_changes.iter();
                 let found = findings(changes.filter(|change| case["definition"] == change.name));
                 let mut expected = expected(case);
-                // Of several fields that are required, upstream writes the names in random order. It
+                // Upstream writes the names of several required fields in random order. It
                 // may then not see that two served versions differed in the same way before.
                 let count = expected.len();
                 expected.retain(|finding| {
@@ -239,7 +239,7 @@ fn upstream_checks_definitions_of_v1_alone() {
     );
 }
 
-/// Whether the comparison of two definitions ends at a limit.
+/// True if the comparison of two definitions ends at a limit.
 fn is_too_large(old: &Value, new: &Value) -> bool {
     changes(old, new)
         .iter()
