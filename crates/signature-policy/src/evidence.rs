@@ -1,0 +1,92 @@
+//! Manifests and signatures, as they are fetched for a judgement and stored for later ones.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Maximum number of signatures of a manifest.
+pub const MAX_SIGNATURES: usize = 128;
+
+/// Maximum length of the payload of a signature, in bytes.
+pub const MAX_PAYLOAD_BYTES: u64 = 4 << 20;
+
+/// Maximum length of an annotation of a signature, in bytes.
+pub const MAX_ANNOTATION_BYTES: usize = 64 << 10;
+
+/// Media type of layers that are signatures.
+pub const SIMPLE_SIGNING: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+/// Annotation with the signature in base64.
+pub const SIGNATURE_ANNOTATION: &str = "dev.cosignproject.cosign/signature";
+
+/// Annotation with the signed entry of a transparency log.
+pub const REKOR_ANNOTATION: &str = "dev.sigstore.cosign/bundle";
+
+/// Annotation with the certificate of the signer in PEM.
+pub const CERTIFICATE_ANNOTATION: &str = "dev.sigstore.cosign/certificate";
+
+/// Annotation with the chain of the certificate in PEM.
+pub const CHAIN_ANNOTATION: &str = "dev.sigstore.cosign/chain";
+
+/// Everything that a judgement of an image needs, apart from the policy and the time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The manifest of the selected platform, with its signatures.
+    pub manifest: SignedManifest,
+    /// The index that names the manifest by its digest, if the image has one.
+    pub index: Option<SignedManifest>,
+}
+
+/// A manifest or index with its signatures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedManifest {
+    /// The bytes of the manifest.
+    #[serde(with = "base64_bytes")]
+    pub bytes: Vec<u8>,
+    /// Its signatures.
+    pub signatures: ImageSignatures,
+}
+
+/// The signatures that were found for a manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageSignatures {
+    /// Sigstore signatures, in their order.
+    pub attached: Vec<AttachedSignature>,
+    /// Number of other layers beside them.
+    pub other_layers: usize,
+    /// Places where signatures were looked for, for messages.
+    pub places: Vec<String>,
+    /// Places that could not be read, with the causes.
+    pub unreachable: Vec<String>,
+    /// Attachments were not looked for, because registries.d turns them off.
+    pub attachments_off: bool,
+}
+
+/// A sigstore signature that is attached to an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttachedSignature {
+    /// The signed text.
+    #[serde(with = "base64_bytes")]
+    pub payload: Vec<u8>,
+    /// The annotations of the layer, with the signature in one of them.
+    pub annotations: BTreeMap<String, String>,
+}
+
+mod base64_bytes {
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        BASE64_STANDARD.encode(bytes).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        BASE64_STANDARD
+            .decode(text)
+            .map_err(serde::de::Error::custom)
+    }
+}

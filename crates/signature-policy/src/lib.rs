@@ -1,0 +1,47 @@
+//! Policies for signed images, as the tools of github.com/containers read them: `policy.json` and
+//! registries.d.
+//!
+//! The crate is pure: callers pass the bytes of files, the evidence that they fetched (manifests and
+//! signatures) and the time. [`Policy::parse`] reads a document, [`Policy::load`] the keys that it
+//! names, and [`LoadedPolicy::judge`] decides about one image.
+//!
+//! | module | duty |
+//! |---|---|
+//! | `json` | objects without unknown or repeated members |
+//! | `reference` | what a policy knows of an image: its identity and the scopes that may name it |
+//! | `document` | `policy.json` |
+//! | `lookup` | registries.d: where signatures are |
+//! | `identity` | which names in signatures are accepted |
+//! | `payload` | the signed text |
+//! | `key`, `certificate` | public keys; certificates and their chains |
+//! | `rekor` | entries of a transparency log |
+//! | `sigstore` | the verification of one sigstore signature |
+//! | `evidence` | manifests and signatures, as they are fetched and stored |
+//! | `loaded`, `verdict` | the policy with its keys, and its decisions |
+
+mod certificate;
+mod document;
+mod evidence;
+mod identity;
+mod json;
+mod key;
+mod loaded;
+mod lookup;
+mod payload;
+mod reference;
+mod rekor;
+mod sigstore;
+mod verdict;
+
+pub use certificate::MAX_CHAIN_CERTIFICATES;
+pub use document::{Policy, PolicyError};
+pub use evidence::{
+    AttachedSignature, CERTIFICATE_ANNOTATION, CHAIN_ANNOTATION, Evidence, ImageSignatures,
+    MAX_ANNOTATION_BYTES, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, REKOR_ANNOTATION,
+    SIGNATURE_ANNOTATION, SIMPLE_SIGNING, SignedManifest,
+};
+pub use key::{MAX_KEYRING_BYTES, MAX_KEYS};
+pub use loaded::{JudgeOptions, LoadedPolicy};
+pub use lookup::{LookupConfig, LookupError};
+pub use reference::{PolicyReference, ReferenceError};
+pub use verdict::{Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest};
