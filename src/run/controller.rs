@@ -20,6 +20,7 @@ use http_server::ServerReadiness;
 use images::{Registries, RegistrySettings};
 use loading::LoaderEvent;
 use local_commands::run::registries::settings_with_authorities;
+use local_commands::run::signature_policy::UnreadablePolicy;
 use server_metrics::ReloadCounters;
 use serving::CatalogName;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -54,7 +55,7 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
         tracing::info!(gates, "ignoring feature gates: all features are enabled");
     }
     let folder = StoreFolder::open(&args.server)?;
-    let settings = registry_settings(&args.pull)?;
+    let settings = registry_settings(&args.pull, UnreadablePolicy::RefusesImages)?;
     let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
     let loading = CatalogLoader::open(&args.server, &folder)?;
     block_on(control(ControlParts {
@@ -225,8 +226,11 @@ fn identity() -> String {
 }
 
 /// Reads the files with the settings for registries; pull secrets come from the cluster.
-fn registry_settings(args: &PullArgs) -> anyhow::Result<RegistrySettings> {
-    settings_with_authorities(&args.registries, args.pull_cas_dir.as_deref())
+fn registry_settings(
+    args: &PullArgs,
+    unreadable: UnreadablePolicy,
+) -> anyhow::Result<RegistrySettings> {
+    settings_with_authorities(&args.registries, args.pull_cas_dir.as_deref(), unreadable)
 }
 
 /// Polls the files with the settings for registries, and sends their changes. It never ends.
@@ -240,7 +244,7 @@ async fn poll_settings(
     let mut is_failing = false;
     loop {
         polls.tick().await;
-        match registry_settings(&args) {
+        match registry_settings(&args, UnreadablePolicy::IsAnError) {
             Ok(read) => {
                 is_failing = false;
                 let is_new = settings.send_if_modified(|former| {

@@ -8,6 +8,7 @@ mod mirrors;
 mod proxies;
 mod pulls;
 mod servers;
+mod signatures;
 mod tls;
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! Classifies failures to load a catalog, and formats them for the status of its object.
 
-use images::ImageError;
 use images::unpack::UnpackError;
+use images::{ImageError, RefusalCode};
 use loading::{FailureReason, LoadError, Source};
 use olm_api::PULL_SECRET_ANNOTATION;
 
@@ -14,7 +14,12 @@ pub(crate) fn is_terminal(error: &LoadError, source: &Source) -> bool {
         error,
         LoadError::Unpack(UnpackError::SqliteIndex { .. } | UnpackError::Bundle { .. })
     );
-    is_missing || is_no_catalog || error.reason() == FailureReason::NoCatalog
+    let is_refused = matches!(
+        error,
+        LoadError::Image(ImageError::SignatureRefused { verdict, .. })
+            if !verdict.code().is_some_and(RefusalCode::is_transient)
+    );
+    is_missing || is_no_catalog || is_refused || error.reason() == FailureReason::NoCatalog
 }
 
 /// Formats a failure, with the prefix that catalogd writes for the stage that failed.

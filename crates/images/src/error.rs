@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fbc_grammar::Digest;
+use signature_policy::{RefusalCode, Verdict};
 
 /// An error of resolving or fetching an image.
 #[derive(Debug, thiserror::Error)]
@@ -183,6 +184,18 @@ pub enum ImageError {
         status: u16,
         /// Message of the registry after a colon, or empty.
         error_body: String,
+    },
+    /// The signature policy refuses the image.
+    #[error(
+        "the signature policy refuses `{image}` ({}): {}",
+        verdict.code().map(RefusalCode::as_str).unwrap_or_default(),
+        verdict.reason().unwrap_or_default()
+    )]
+    SignatureRefused {
+        /// The image by digest.
+        image: String,
+        /// The decision with its reasons.
+        verdict: Box<Verdict>,
     },
     /// A registry refuses to store something.
     #[error("cannot push {resource} to `{location}`: {reason}")]

@@ -15,6 +15,7 @@ use super::limits::PullLimits;
 use super::manifest::{
     self, BlobDescriptor, ImageDescription, MAX_NESTED_INDEXES, ManifestOrIndex,
 };
+use super::signatures::ImageManifests;
 use super::{ImageError, LayoutReference, LayoutSelector, io_error};
 
 /// Name of the file that lists the images of a layout.
@@ -77,6 +78,7 @@ impl OpenLayout {
         let digest = self.selected_digest(layout, limits)?;
         let mut bytes = self.read_verified(digest, limits.manifest_bytes)?;
         let mut platform = None;
+        let mut parent = None;
         for _ in 0..=MAX_NESTED_INDEXES {
             let index = match ManifestOrIndex::parse(&bytes, &resource)? {
                 ManifestOrIndex::Image(image) => {
@@ -91,12 +93,17 @@ impl OpenLayout {
                         platform,
                         kind,
                         layers,
+                        manifests: ImageManifests {
+                            manifest: bytes,
+                            index: parent,
+                        },
                     });
                 }
                 ManifestOrIndex::Index(index) => index,
             };
             let selected = manifest::select(&index, &resource)?;
-            bytes = self.read_verified(selected.manifest.digest, limits.manifest_bytes)?;
+            let manifest = self.read_verified(selected.manifest.digest, limits.manifest_bytes)?;
+            parent = Some(std::mem::replace(&mut bytes, manifest));
             platform = selected.platform.or(platform);
         }
         Err(ImageError::NestedIndexes(layout.to_string()))

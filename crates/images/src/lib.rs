@@ -15,6 +15,7 @@ mod metrics;
 mod pack;
 mod reference;
 mod registries;
+mod signatures;
 pub mod unpack;
 
 use std::io;
@@ -32,6 +33,8 @@ pub use registries::{
     MAX_REDIRECTS, MAX_TOKEN_RESPONSE_BYTES, Registries, RegistriesConf, RegistryCredentials,
     RegistrySettings, ResolvedImage,
 };
+pub use signature_policy::{RefusalCode, Verdict, VerdictState, VerifiedManifest};
+pub use signatures::{SIGNATURE_TIMEOUT, SignaturePolicy, SignatureVerification};
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {
     ImageError::Io {

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::ImageError;
 use super::limits::PullLimits;
+use super::signatures::ImageManifests;
 
 /// Supported media types of manifests and indexes, which requests accept.
 pub(super) const MEDIA_TYPES: [&str; 4] = [
@@ -99,6 +100,7 @@ pub(super) struct ImageDescription {
     pub(super) kind: ImageKind,
     /// Layers, lowest first.
     pub(super) layers: Vec<LayerDescriptor>,
+    pub(super) manifests: ImageManifests,
 }
 
 /// The fields that distinguish an index from a manifest.

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fbc_grammar::Digest;
+use signature_policy::Verdict;
 use tokio::task::spawn_blocking;
 
 use super::layout::OpenLayout;
@@ -28,6 +29,7 @@ use super::manifest::{
     self, BlobDescriptor, ImageDescription, ImageKind, LayerDescriptor, MAX_NESTED_INDEXES,
     ManifestOrIndex,
 };
+use super::signatures::{ImageManifests, SignatureVerification};
 use super::{ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference};
 
 pub(crate) use blob::fetch as fetch_blob;
@@ -66,6 +68,8 @@ pub struct RegistrySettings {
     pub limits: PullLimits,
     /// Time-outs and retries.
     pub retry: RetryPolicy,
+    /// The policy for signed images.
+    pub signatures: SignatureVerification,
 }
 
 /// The image that a reference named at the time of resolving it. Everything else is fetched by
@@ -83,6 +87,7 @@ pub struct ResolvedImage {
     pub kind: ImageKind,
     /// Layers, lowest first.
     pub layers: Vec<LayerDescriptor>,
+    manifests: ImageManifests,
     origin: Origin,
 }
 
@@ -111,7 +116,46 @@ impl Registries {
     }
 
     /// Resolves a reference: fetches and verifies the manifest and the config, but not the layers.
+    /// An image that the signature policy refuses is an error.
     pub async fn resolve(&self, source: &ImageSource) -> Result<ResolvedImage, ImageError> {
+        let (resolved, verdict) = self.judge(source).await?;
+        match verdict {
+            Some(verdict) if verdict.is_refused() => Err(ImageError::SignatureRefused {
+                image: resolved.pinned_reference,
+                verdict: Box::new(verdict),
+            }),
+            Some(verdict) => {
+                tracing::debug!(
+                    image = resolved.pinned_reference,
+                    scope = verdict.scope,
+                    signers = verdict.signers.join(", "),
+                    "image accepted by the signature policy"
+                );
+                Ok(resolved)
+            }
+            None => Ok(resolved),
+        }
+    }
+
+    /// Resolves a reference, and decides about the image by the signature policy; `None` without
+    /// one.
+    pub async fn judge(
+        &self,
+        source: &ImageSource,
+    ) -> Result<(ResolvedImage, Option<Verdict>), ImageError> {
+        let resolved = self.resolve_unjudged(source).await?;
+        let session = match &resolved.origin {
+            Origin::Registry(session) => Some(&**session),
+            Origin::Layout(_) => None,
+        };
+        let verification = &self.transport.settings.signatures;
+        let verdict = verification
+            .judge(source, &resolved.manifests, session)
+            .await?;
+        Ok((resolved, verdict))
+    }
+
+    async fn resolve_unjudged(&self, source: &ImageSource) -> Result<ResolvedImage, ImageError> {
         match source {
             ImageSource::Registry(image) => self.resolve_image(image).await,
             ImageSource::Layout(layout) => self.resolve_layout(layout.clone()).await,
@@ -268,6 +312,7 @@ impl ResolvedImage {
             platform,
             kind,
             layers,
+            manifests,
         } = description;
         Self {
             digest,
@@ -275,6 +320,7 @@ impl ResolvedImage {
             platform,
             kind,
             layers,
+            manifests,
             origin,
         }
     }
@@ -289,6 +335,7 @@ async fn resolve_at(
     let (mut bytes, digest) = session.manifest(image).await?;
     let mut resource = format!("`{image}`");
     let mut platform = None;
+    let mut parent = None;
     for _ in 0..=MAX_NESTED_INDEXES {
         let index = match ManifestOrIndex::parse(&bytes, &resource)? {
             ManifestOrIndex::Image(manifest) => {
@@ -303,6 +350,10 @@ async fn resolve_at(
                     platform,
                     kind,
                     layers,
+                    manifests: ImageManifests {
+                        manifest: bytes,
+                        index: parent,
+                    },
                 };
                 let pinned = format!("{}@{digest}", image.repository());
                 let origin = Origin::Registry(Arc::new(session));
@@ -311,7 +362,8 @@ async fn resolve_at(
             ManifestOrIndex::Index(index) => index,
         };
         let selected = manifest::select(&index, &resource)?;
-        bytes = session.manifest_by_digest(selected.manifest).await?;
+        let manifest = session.manifest_by_digest(selected.manifest).await?;
+        parent = Some(std::mem::replace(&mut bytes, manifest));
         platform = selected.platform.or(platform);
         resource = format!("the image {} of `{image}`", selected.manifest.digest);
     }

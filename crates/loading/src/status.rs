@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use fbc::IndexError;
 use fbc_read::ReadError;
-use images::ImageError;
 use images::unpack::UnpackError;
+use images::{ImageError, RefusalCode};
 use serving::FailureReason;
 use store::StoreError;
 
@@ -192,6 +192,12 @@ fn image_reason(error: &ImageError) -> FailureReason {
         | ImageError::NotALayout(_)
         | ImageError::LayoutChoice { .. } => FailureReason::ImageNotFound,
         ImageError::Io { .. } => FailureReason::SourceUnreadable,
+        // A signature may follow its image.
+        ImageError::SignatureRefused { verdict, .. }
+            if verdict.code().is_some_and(RefusalCode::is_transient) =>
+        {
+            FailureReason::RegistryUnavailable
+        }
         _ => FailureReason::InvalidImage,
     }
 }

@@ -7,6 +7,7 @@ mod mirror;
 mod preview;
 mod queries;
 mod validate;
+mod verify;
 
 use clap::Subcommand;
 
@@ -15,7 +16,7 @@ pub use self::edit::{
     InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs, RenderArgs, RenderTemplateArgs,
     TemplateType,
 };
-pub use images::{ImageArgs, RegistryArgs};
+pub use images::{ImageArgs, RegistryArgs, SignatureArgs};
 pub use mirror::{
     MirrorCatalogArgs, MirrorCommand, MirrorDestinationArgs, MirrorLoadArgs, MirrorPlanArgs,
     MirrorRunArgs, MirrorSelectionArgs, MirrorVerifyArgs,
@@ -27,6 +28,7 @@ pub use queries::{
     SummaryFormat, name_missing,
 };
 pub use validate::{ValidateArgs, ValidateOutput};
+pub use verify::{VerifyArgs, VerifyOutput};
 
 /// A command that needs no server.
 #[derive(Debug, Subcommand)]
@@ -98,4 +100,8 @@ pub enum LocalCommand {
     /// status is 0 if everything stays or follows by itself, 1 if something must be switched by
     /// hand or is blocked, and 2 if something is unknown or the input cannot be read.
     UpgradePlan(LocalUpgradePlanArgs),
+    /// Show whether the signature policy accepts an image, and why
+    ///
+    /// The exit status is 1 if the image is refused, and 2 if this cannot be decided.
+    Verify(VerifyArgs),
 }

@@ -11,12 +11,14 @@ mod preview;
 mod push;
 pub mod registries;
 mod render;
+pub mod signature_policy;
 mod solve;
 pub mod sources;
 mod template;
 pub mod terminal;
 mod upgrade_plan;
 mod validate;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -61,5 +63,6 @@ fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
         LocalCommand::Solve(args) => solve::solve(args),
         LocalCommand::Mirror(command) => mirror::mirror(command),
         LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
+        LocalCommand::Verify(args) => verify::verify(args),
     }
 }

@@ -237,6 +237,25 @@ impl RegistryImage {
         artifact
     }
 
+    /// Creates the attachment with one signature, as cosign 2 pushes it.
+    #[must_use]
+    pub fn signature(payload: &[u8], annotations: &[(&str, &str)]) -> Self {
+        let mut attachment = Self::from_parts(
+            "application/vnd.oci.image.manifest.v1+json",
+            "application/vnd.oci.image.config.v1+json",
+            b"{}".to_vec(),
+            "application/vnd.dev.cosign.simplesigning.v1+json",
+            vec![payload.to_vec()],
+        );
+        let mut manifest: Value =
+            serde_json::from_slice(&attachment.manifest).expect("it is a manifest");
+        for (name, value) in annotations {
+            manifest["layers"][0]["annotations"][name] = (*value).into();
+        }
+        attachment.manifest = manifest.to_string().into_bytes();
+        attachment
+    }
+
     /// Creates the index of artifacts that refer to an image, for registries that do not list them.
     #[must_use]
     pub fn referrers(artifacts: &[&Self]) -> Self {

@@ -279,6 +279,25 @@ fn image_limits() -> Vec<(&'static str, String)> {
         ("redirects", images::MAX_REDIRECTS.to_string()),
         ("token", images::MAX_TOKEN_RESPONSE_BYTES.to_string()),
         ("refusal", images::MAX_ERROR_BODY_BYTES.to_string()),
+        ("signatures", signature_policy::MAX_SIGNATURES.to_string()),
+        (
+            "signed payload",
+            signature_policy::MAX_PAYLOAD_BYTES.to_string(),
+        ),
+        (
+            "signature annotation",
+            signature_policy::MAX_ANNOTATION_BYTES.to_string(),
+        ),
+        (
+            "certificate chain",
+            signature_policy::MAX_CHAIN_CERTIFICATES.to_string(),
+        ),
+        ("policy keys", signature_policy::MAX_KEYS.to_string()),
+        (
+            "policy key file",
+            signature_policy::MAX_KEYRING_BYTES.to_string(),
+        ),
+        ("signature request", seconds(images::SIGNATURE_TIMEOUT)),
         ("helper", format!("{} s", images::HELPER_TIMEOUT.as_secs())),
         ("helper answer", images::MAX_HELPER_OUTPUT_BYTES.to_string()),
         ("connection", format!("{} s", connect_timeout.as_secs())),

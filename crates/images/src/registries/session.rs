@@ -147,17 +147,34 @@ impl RegistrySession {
 
     /// Downloads an image config. The manifest's limits must have been checked.
     pub(super) async fn config(&self, blob: BlobDescriptor) -> Result<Vec<u8>, ImageError> {
-        let resource = format!("the config {}", blob.digest);
+        self.small_blob(&format!("the config {}", blob.digest), blob)
+            .await
+    }
+
+    /// Downloads the payload of a signature. Its length must have been checked.
+    pub(crate) async fn signature_payload(
+        &self,
+        blob: BlobDescriptor,
+    ) -> Result<Vec<u8>, ImageError> {
+        self.small_blob(&format!("the signature {}", blob.digest), blob)
+            .await
+    }
+
+    async fn small_blob(
+        &self,
+        resource: &str,
+        blob: BlobDescriptor,
+    ) -> Result<Vec<u8>, ImageError> {
         let path = format!("blobs/{}", blob.digest);
         let (bytes, headers) = self
             .download(ResourceRequest {
-                resource: &resource,
+                resource,
                 path: &path,
                 from: 0,
                 bytes: blob.bytes,
             })
             .await?;
-        self.verify(&resource, &bytes, Some(blob.digest), &headers)?;
+        self.verify(resource, &bytes, Some(blob.digest), &headers)?;
         Ok(bytes)
     }
 

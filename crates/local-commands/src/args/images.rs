@@ -34,4 +34,29 @@ pub struct RegistryArgs {
     /// the system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub registries_conf: Option<PathBuf>,
+    #[command(flatten)]
+    pub signatures: SignatureArgs,
+}
+
+/// The policy for signed images.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Images")]
+pub struct SignatureArgs {
+    /// Policy for signed images, as podman reads it [default: policy.json of the user or the system]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub signature_policy: Option<PathBuf>,
+    /// Folder of the files that say where signatures are [default: registries.d of the user or the
+    /// system]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub registries_d: Option<PathBuf>,
+    /// Read no signature policy: accept every image
+    #[arg(long)]
+    pub no_signature_policy: bool,
+    /// Refuse images of registries for which the policy requires no signature
+    #[arg(long)]
+    pub require_signatures: bool,
+    /// Require the manifest of the platform to be signed, as podman does, where otherwise a signed
+    /// index suffices
+    #[arg(long)]
+    pub verify_instances_only: bool,
 }

@@ -12,16 +12,17 @@ use anyhow::Context;
 use images::{ImageSource, Registries, RegistriesConf, RegistryCredentials, RegistrySettings};
 use loading::Source;
 
+use super::signature_policy::{UnreadablePolicy, read_verification};
 use crate::args::RegistryArgs;
 
 /// `registries.conf` of the system.
 const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
 
 /// Returns the value of an environment variable.
-type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+pub(super) type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 /// A file with its text.
-type TextFile = (PathBuf, String);
+pub(super) type TextFile = (PathBuf, String);
 
 /// The client for registries, created anew when its settings have changed.
 #[derive(Debug, Default)]
@@ -35,10 +36,19 @@ impl RegistryAccess {
         args: &RegistryArgs,
         needs_registry: bool,
     ) -> anyhow::Result<Registries> {
+        let unreadable = match &self.0 {
+            None => UnreadablePolicy::RefusesImages,
+            Some(_) => UnreadablePolicy::IsAnError,
+        };
+        let env: Env<'_> = &|name| std::env::var_os(name);
         let settings = if needs_registry {
-            settings(args, &|name| std::env::var_os(name))?
+            settings(args, unreadable, env)?
         } else {
-            RegistrySettings::default()
+            // Images in layouts are judged, too.
+            RegistrySettings {
+                signatures: read_verification(&args.signatures, unreadable, env)?,
+                ..RegistrySettings::default()
+            }
         };
         if let Some((_, registries)) = self.0.as_ref().filter(|(former, _)| *former == settings) {
             return Ok(registries.clone());
@@ -61,8 +71,9 @@ pub fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool
 pub fn settings_with_authorities(
     args: &RegistryArgs,
     folder: Option<&Path>,
+    unreadable: UnreadablePolicy,
 ) -> anyhow::Result<RegistrySettings> {
-    let mut settings = settings(args, &|name| std::env::var_os(name))?;
+    let mut settings = settings(args, unreadable, &|name| std::env::var_os(name))?;
     if let Some(folder) = folder {
         for path in list_files(folder, &["crt", "pem"])? {
             settings.authorities.push(read(&path)?.1);
@@ -71,7 +82,11 @@ pub fn settings_with_authorities(
     Ok(settings)
 }
 
-fn settings(args: &RegistryArgs, env: Env<'_>) -> anyhow::Result<RegistrySettings> {
+fn settings(
+    args: &RegistryArgs,
+    unreadable: UnreadablePolicy,
+    env: Env<'_>,
+) -> anyhow::Result<RegistrySettings> {
     let authorities = args
         .registry_ca
         .iter()
@@ -82,6 +97,7 @@ fn settings(args: &RegistryArgs, env: Env<'_>) -> anyhow::Result<RegistrySetting
         authorities,
         insecure: args.insecure_registry.clone(),
         conf: RegistriesConf::parse(read_conf(args.registries_conf.as_deref(), env)?)?,
+        signatures: read_verification(&args.signatures, unreadable, env)?,
         ..RegistrySettings::default()
     })
 }
@@ -137,7 +153,7 @@ fn read_conf(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Vec<TextFile>
 
 /// Lists the files of a folder whose names end with one of these extensions, in the order of their
 /// names.
-fn list_files(folder: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn list_files(folder: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if is_absent(&error) => return Ok(Vec::new()),
         entries => entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()),
@@ -154,20 +170,20 @@ fn list_files(folder: &Path, extensions: &[&str]) -> anyhow::Result<Vec<PathBuf>
 }
 
 /// Returns the folder for the user's configuration files.
-fn config_folder(env: Env<'_>) -> Option<PathBuf> {
+pub(super) fn config_folder(env: Env<'_>) -> Option<PathBuf> {
     path_variable(env, "XDG_CONFIG_HOME")
         .or_else(|| Some(path_variable(env, "HOME")?.join(".config")))
 }
 
 /// Returns the path in an environment variable; `None` if it is unset or empty.
-fn path_variable(env: Env<'_>, name: &str) -> Option<PathBuf> {
+pub(super) fn path_variable(env: Env<'_>, name: &str) -> Option<PathBuf> {
     env(name)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
 }
 
 /// Reads a file; `None` if it does not exist.
-fn read_if_exists(path: &Path) -> anyhow::Result<Option<TextFile>> {
+pub(super) fn read_if_exists(path: &Path) -> anyhow::Result<Option<TextFile>> {
     match fs::read_to_string(path) {
         Err(error) if is_absent(&error) => Ok(None),
         text => Ok(Some((
@@ -177,7 +193,7 @@ fn read_if_exists(path: &Path) -> anyhow::Result<Option<TextFile>> {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<TextFile> {
+pub(super) fn read(path: &Path) -> anyhow::Result<TextFile> {
     let text = fs::read_to_string(path).with_context(|| cannot_read(path))?;
     Ok((path.to_owned(), text))
 }

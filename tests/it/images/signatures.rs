@@ -1,0 +1,312 @@
+//! Signed images: which ones are accepted. OpenSSL makes the keys and signatures. Where no signature
+//! is verified, skopeo decides the same; Debian's skopeo verifies none of sigstore, which the
+//! recorded decisions in `crates/signature-policy/tests` cover.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Folders, MediaTypes, Output, Registry, RegistryImage, catalogql, run, tar_archive, tool_command,
+};
+
+/// A registry with one image, a key, and files of policies.
+struct SignedFixture {
+    registry: Registry,
+    folders: Folders,
+    image: RegistryImage,
+}
+
+/// The decisions of both programs.
+#[derive(Debug, PartialEq, Eq)]
+struct Decisions {
+    ours: Option<i32>,
+    skopeo: bool,
+}
+
+/// Both accept.
+const ACCEPTED: Decisions = Decisions {
+    ours: Some(0),
+    skopeo: true,
+};
+
+/// Both refuse.
+const REFUSED: Decisions = Decisions {
+    ours: Some(1),
+    skopeo: false,
+};
+
+impl SignedFixture {
+    fn new() -> Self {
+        let folders = Folders::new();
+        for name in ["release", "other"] {
+            let private = folders.text(&format!("{name}.key"));
+            let public = folders.text(&format!("{name}.pub"));
+            openssl(&[
+                "ecparam",
+                "-genkey",
+                "-name",
+                "prime256v1",
+                "-noout",
+                "-out",
+                &private,
+            ]);
+            openssl(&["ec", "-in", &private, "-pubout", "-out", &public]);
+        }
+        let lookup = "default-docker:\n  use-sigstore-attachments: true\n";
+        folders.write("registries.d/default.yaml", lookup);
+        let registry = Registry::start();
+        let image = super::image();
+        registry.push("ns/catalog", "v1", &image);
+        Self {
+            registry,
+            folders,
+            image,
+        }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.registry.address
+    }
+
+    fn name(&self) -> String {
+        super::at(self.address())
+    }
+
+    /// Attaches a signature to a manifest, as cosign 2 does.
+    fn sign(&self, manifest: &RegistryImage, key: &str, identity: &str, digest: &str) {
+        let payload = json!({
+            "critical": {
+                "identity": { "docker-reference": identity },
+                "image": { "docker-manifest-digest": digest },
+                "type": "cosign container image signature",
+            },
+            "optional": null,
+        });
+        self.folders.write("payload", payload.to_string());
+        let [payload, signature] = ["payload", "signature"].map(|file| self.folders.text(file));
+        let key = self.folders.text(&format!("{key}.key"));
+        openssl(&[
+            "dgst", "-sha256", "-sign", &key, "-out", &signature, &payload,
+        ]);
+        let encoded = BASE64_STANDARD.encode(std::fs::read(&signature).unwrap());
+        let bytes = std::fs::read(&payload).unwrap();
+        let annotation = ("dev.cosignproject.cosign/signature", encoded.as_str());
+        let attachment = RegistryImage::signature(&bytes, &[annotation]);
+        let tag = format!("{}.sig", manifest.digest().replace(':', "-"));
+        self.registry.push("ns/catalog", &tag, &attachment);
+    }
+
+    fn write_policy(&self, requirements: &Value) {
+        let policy = json!({
+            "default": [{ "type": "reject" }],
+            "transports": { "docker": { format!("{}/ns", self.address()): requirements } },
+        });
+        self.folders.write("policy.json", policy.to_string());
+    }
+
+    fn signed(&self, rule: &str) -> Value {
+        json!([{
+            "type": "sigstoreSigned",
+            "keyPath": self.folders.text("release.pub"),
+            "signedIdentity": { "type": rule },
+        }])
+    }
+
+    fn verify(&self, more: &[&str]) -> Output {
+        run(catalogql()
+            .args(["verify", &self.name(), "--signature-policy"])
+            .arg(self.folders.path("policy.json"))
+            .arg("--registries-d")
+            .arg(self.folders.path("registries.d"))
+            .args(["--insecure-registry", &self.address().to_string()])
+            .args(more))
+    }
+
+    fn decide(&self) -> Decisions {
+        let mut copy = tool_command("skopeo");
+        copy.arg("--policy")
+            .arg(self.folders.path("policy.json"))
+            .arg("--registries.d")
+            .arg(self.folders.path("registries.d"))
+            .args(["copy", "--quiet", "--src-tls-verify=false"])
+            .args([
+                "--remove-signatures",
+                "--override-os=linux",
+                "--override-arch=amd64",
+            ])
+            .arg(format!("docker://{}", self.name()))
+            .arg(format!("dir:{}", self.folders.text("copy")));
+        Decisions {
+            ours: self.verify(&[]).status,
+            skopeo: run(&mut copy).status == Some(0),
+        }
+    }
+}
+
+fn openssl(arguments: &[&str]) {
+    let output = run(Command::new("openssl").args(arguments));
+    assert_eq!(output.status, Some(0), "{}", output.stderr);
+}
+
+#[test]
+fn an_image_is_accepted_if_it_is_signed_as_its_policy_requires() {
+    let fixture = SignedFixture::new();
+    let digest = fixture.image.digest();
+    let name = fixture.name();
+    let repository = name.trim_end_matches(":v1").to_owned();
+
+    fixture.write_policy(&json!([{ "type": "insecureAcceptAnything" }]));
+    assert_eq!(fixture.decide(), ACCEPTED, "anything");
+    fixture.write_policy(&json!([{ "type": "reject" }]));
+    assert_eq!(fixture.decide(), REFUSED, "reject");
+    fixture.write_policy(&fixture.signed("matchRepoDigestOrExact"));
+    assert_eq!(fixture.decide(), REFUSED, "not signed");
+
+    let cases = [
+        ("release", name.as_str(), digest.as_str(), 0),
+        ("other", &name, &digest, 1),
+        ("release", &repository, &digest, 1),
+        ("release", &name.replace("v1", "v2"), &digest, 1),
+        ("release", &name, &format!("sha256:{:064}", 0), 1),
+    ];
+    for (key, identity, digest, expected) in cases {
+        fixture.sign(&fixture.image, key, identity, digest);
+        let status = fixture.verify(&[]).status;
+        assert_eq!(status, Some(expected), "{key} {identity} {digest}");
+    }
+
+    fixture.sign(&fixture.image, "release", &repository, &digest);
+    fixture.write_policy(&fixture.signed("matchRepository"));
+    assert_eq!(fixture.verify(&[]).status, Some(0), "repository");
+}
+
+/// catalogql accepts a manifest that a signed index names by its digest; skopeo does not.
+#[test]
+fn a_signed_index_covers_its_manifests_unless_instances_must_be_signed() {
+    let fixture = SignedFixture::new();
+    let image = &fixture.image;
+    let other = RegistryImage::image(MediaTypes::Oci, &[tar_archive(&[("x", b"y")])], &[]);
+    let index = RegistryImage::index(&[("linux/amd64", image), ("linux/arm64", &other)]);
+    fixture.registry.push("ns/catalog", "v1", &index);
+    fixture.write_policy(&fixture.signed("matchExact"));
+    fixture.sign(&index, "release", &fixture.name(), &index.digest());
+    let only_ours = Decisions {
+        ours: Some(0),
+        skopeo: false,
+    };
+    assert_eq!(fixture.decide(), only_ours);
+    let verified = fixture.verify(&["-o", "json"]);
+    let report: Value = serde_json::from_str(&verified.stdout).unwrap();
+    assert_eq!(report["verified"], "INDEX");
+    assert_eq!(fixture.verify(&["--verify-instances-only"]).status, Some(1));
+
+    fixture.sign(image, "release", &fixture.name(), &image.digest());
+    assert_eq!(fixture.verify(&["--verify-instances-only"]).status, Some(0));
+}
+
+#[test]
+fn the_guide_shows_what_verify_prints() {
+    let fixture = SignedFixture::new();
+    let guide = std::fs::read_to_string("docs/how-to/signatures.md").unwrap();
+    let here = |text: &str| {
+        text.replace("quay.io/example", &format!("{}/ns", fixture.address()))
+            .replace(
+                "/etc/catalogql/release.pub",
+                &fixture.folders.text("release.pub"),
+            )
+    };
+    fixture
+        .folders
+        .write("policy.json", here(block(&guide, "json")));
+    let (refused, accepted) = (block(&guide, "text"), block(&guide, "txt"));
+
+    let digest = fixture.image.digest();
+    let shown = |output: &Output| {
+        let mut shown = output
+            .stdout
+            .replace(&format!("{}/ns", fixture.address()), "quay.io/example")
+            .replace(&digest, "sha256:7ac2…")
+            .replace(&digest.replace(':', "-"), "sha256-7ac2…");
+        if let Some(at) = shown.find("key sha256:") {
+            shown.replace_range(at.., "key sha256:52d1…\n");
+        }
+        shown
+    };
+    let output = fixture.verify(&[]);
+    assert_eq!((output.status, shown(&output).as_str()), (Some(1), refused));
+
+    let repository = fixture.name().replace(":v1", "");
+    fixture.sign(&fixture.image, "release", &repository, &digest);
+    let output = fixture.verify(&[]);
+    assert_eq!(
+        (output.status, shown(&output).as_str()),
+        (Some(0), accepted)
+    );
+}
+
+#[test]
+fn no_command_reads_an_image_that_the_policy_refuses() {
+    let fixture = SignedFixture::new();
+    let list = |flags: &[&str]| {
+        run(catalogql()
+            .args(["list", "catalogs", &fixture.name()])
+            .args(["--insecure-registry", &fixture.address().to_string()])
+            .args(flags))
+    };
+    let policy = fixture.folders.text("policy.json");
+    fixture.write_policy(&fixture.signed("matchExact"));
+    let refused = list(&["--signature-policy", &policy]);
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("(SIGNATURE_MISSING)"),
+        "{}",
+        refused.stderr
+    );
+
+    fixture.folders.write("policy.json", "{\"default\": []}");
+    let unreadable = list(&["--signature-policy", &policy]);
+    assert!(
+        unreadable.stderr.contains("(POLICY_UNREADABLE)")
+            && unreadable
+                .stderr
+                .contains("the list of requirements is empty"),
+        "{}",
+        unreadable.stderr
+    );
+
+    let required = list(&["--no-signature-policy", "--require-signatures"]);
+    assert!(
+        required
+            .stderr
+            .contains("(SIGNATURE_NOT_REQUIRED_BY_POLICY)"),
+        "{}",
+        required.stderr
+    );
+}
+
+#[test]
+fn signatures_that_cannot_be_fetched_are_not_missing() {
+    let fixture = SignedFixture::new();
+    fixture.write_policy(&fixture.signed("matchExact"));
+    // A tag of the form of attachments that names something else than a manifest of signatures.
+    let tag = format!("{}.sig", fixture.image.digest().replace(':', "-"));
+    let index = RegistryImage::index(&[("linux/amd64", &fixture.image)]);
+    fixture.registry.push("ns/catalog", &tag, &index);
+    let output = fixture.verify(&[]);
+    assert_eq!(output.status, Some(2), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("SIGNATURE_UNREACHABLE"),
+        "{}",
+        output.stdout
+    );
+}
+
+/// Returns the first block of code in a language.
+fn block<'a>(text: &'a str, language: &str) -> &'a str {
+    let (_, rest) = text.split_once(&format!("```{language}\n")).unwrap();
+    rest.split_once("```").unwrap().0
+}
