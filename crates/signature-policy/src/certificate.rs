@@ -1,5 +1,10 @@
 //! Certificates: chains to the roots of a policy, and who they name.
 
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the methods of yasna's readers are not general in their lifetimes"
+)]
+
 use std::time::Duration;
 
 use jiff::Timestamp;

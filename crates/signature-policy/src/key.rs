@@ -1,5 +1,10 @@
 //! Public keys and the verification of signatures with them.
 
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the methods of yasna's readers are not general in their lifetimes"
+)]
+
 use std::fmt;
 
 use aws_lc_rs::signature::{

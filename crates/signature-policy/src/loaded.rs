@@ -384,10 +384,11 @@ impl JudgedImage<'_> {
             message.push_str(&signatures.places.join(", "));
         }
         if signatures.other_layers > 0 {
-            message.push_str(&format!(
+            let layers = format!(
                 "; {} layers there are not signatures",
                 signatures.other_layers
-            ));
+            );
+            message.push_str(&layers);
         }
         if signatures.attachments_off {
             message.push_str("; registries.d has `use-sigstore-attachments: false` for it");

@@ -17,7 +17,7 @@ const PARSE: &str = include_str!("testdata/parse.jsonl");
 const SCOPE: &str = include_str!("testdata/scope.jsonl");
 const EVALUATE: &str = include_str!("testdata/evaluate.jsonl");
 
-/// Cases of OpenPGP that upstream accepts. A build without it refuses their policies.
+/// Cases of `OpenPGP` that upstream accepts. A build without it refuses their policies.
 const WITHOUT_OPENPGP: [&str; 4] = [
     "gpg: good",
     "gpg: other tag, matchRepository",
@@ -26,7 +26,9 @@ const WITHOUT_OPENPGP: [&str; 4] = [
 ];
 
 fn cases(text: &str) -> Vec<Value> {
-    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("it has the recorded form"));
     lines.collect()
 }
 
@@ -35,10 +37,16 @@ fn every_recorded_policy_is_accepted_or_refused_as_upstream_does() {
     let cases = cases(PARSE);
     assert_eq!(cases.len(), 66);
     for case in cases {
-        let parsed = Policy::parse(case["policyText"].as_str().unwrap());
+        let parsed = Policy::parse(
+            case["policyText"]
+                .as_str()
+                .expect("it has the recorded form"),
+        );
         assert_eq!(
             parsed.is_ok(),
-            case["result"]["ok"].as_bool().unwrap(),
+            case["result"]["ok"]
+                .as_bool()
+                .expect("it has the recorded form"),
             "{}: {parsed:?}",
             case["name"]
         );
@@ -48,13 +56,13 @@ fn every_recorded_policy_is_accepted_or_refused_as_upstream_does() {
 #[test]
 fn scopes_are_looked_up_in_the_order_of_upstream() {
     for case in cases(SCOPE) {
-        let reference = case["ref"].as_str().unwrap();
-        let parsed = match reference.strip_prefix("docker://") {
-            Some(image) => PolicyReference::docker(image).ok(),
-            None => {
-                let path = reference.strip_prefix("oci:").unwrap();
-                Some(PolicyReference::layout(path.as_ref(), None, false))
-            }
+        let reference = case["ref"].as_str().expect("it has the recorded form");
+        let parsed = if let Some(image) = reference.strip_prefix("docker://") {
+            PolicyReference::docker(image).ok()
+        } else {
+            let path = reference.strip_prefix("oci:");
+            let path = path.expect("it has the recorded form");
+            Some(PolicyReference::layout(path.as_ref(), None, false))
         };
         let found = parsed.map(|image| {
             serde_json::json!({
@@ -73,10 +81,12 @@ fn every_recorded_image_is_judged_as_upstream_judges_it() {
     let cases = cases(EVALUATE);
     assert_eq!(cases.len(), 80);
     for case in cases {
-        let name = case["name"].as_str().unwrap();
+        let name = case["name"].as_str().expect("it has the recorded form");
         let verdict = judge(&case);
         let allowed = verdict.state != VerdictState::Refused;
-        let upstream = case["result"]["allowed"].as_bool().unwrap();
+        let upstream = case["result"]["allowed"]
+            .as_bool()
+            .expect("it has the recorded form");
         let uses_openpgp = case["policy"].to_string().contains("signedBy\"");
         if uses_openpgp {
             assert_eq!(
@@ -89,7 +99,7 @@ fn every_recorded_image_is_judged_as_upstream_judges_it() {
         }
         assert_eq!(allowed, upstream, "{name}: {:?}", verdict.reason());
         if let Some(error) = case["result"]["error"].as_str() {
-            let code = verdict.code().unwrap();
+            let code = verdict.code().expect("it has the recorded form");
             let kinds = kinds(error);
             assert!(
                 kinds.contains(&code),
@@ -112,8 +122,13 @@ fn judge(case: &Value) -> Verdict {
         Ok(policy) => policy,
         Err(error) => return Verdict::unreadable(error.to_string()),
     };
-    let reference = case["ref"].as_str().unwrap();
-    let image = PolicyReference::docker(reference.strip_prefix("docker://").unwrap()).unwrap();
+    let reference = case["ref"].as_str().expect("it has the recorded form");
+    let image = PolicyReference::docker(
+        reference
+            .strip_prefix("docker://")
+            .expect("it has the recorded form"),
+    )
+    .expect("it has the recorded form");
     let mut manifest = SignedManifest {
         bytes: decode(&case["manifest"]),
         ..SignedManifest::default()
@@ -138,16 +153,21 @@ fn judge(case: &Value) -> Verdict {
         index: None,
     };
     // Evidence is stored, and judged again after that.
-    let stored = serde_json::to_string(&evidence).unwrap();
-    assert_eq!(serde_json::from_str::<Evidence>(&stored).unwrap(), evidence);
-    let now: Timestamp = "2026-11-27T00:00:00Z".parse().unwrap();
+    let stored = serde_json::to_string(&evidence).expect("it has the recorded form");
+    assert_eq!(
+        serde_json::from_str::<Evidence>(&stored).expect("it has the recorded form"),
+        evidence
+    );
+    let now: Timestamp = "2026-11-27T00:00:00Z"
+        .parse()
+        .expect("it has the recorded form");
     policy.judge(&image, &evidence, now)
 }
 
 fn decode(value: &Value) -> Vec<u8> {
     BASE64_STANDARD
         .decode(value.as_str().unwrap_or_default())
-        .unwrap()
+        .expect("it has the recorded form")
 }
 
 /// Returns the kinds of reasons that a text of upstream tells.

@@ -92,8 +92,8 @@ impl SignedFixture {
         openssl(&[
             "dgst", "-sha256", "-sign", &key, "-out", &signature, &payload,
         ]);
-        let encoded = BASE64_STANDARD.encode(std::fs::read(&signature).unwrap());
-        let bytes = std::fs::read(&payload).unwrap();
+        let encoded = BASE64_STANDARD.encode(std::fs::read(&signature).expect("it was written"));
+        let bytes = std::fs::read(&payload).expect("it was written");
         let annotation = ("dev.cosignproject.cosign/signature", encoded.as_str());
         let attachment = RegistryImage::signature(&bytes, &[annotation]);
         let tag = format!("{}.sig", manifest.digest().replace(':', "-"));
@@ -307,6 +307,8 @@ fn signatures_that_cannot_be_fetched_are_not_missing() {
 
 /// Returns the first block of code in a language.
 fn block<'a>(text: &'a str, language: &str) -> &'a str {
-    let (_, rest) = text.split_once(&format!("```{language}\n")).unwrap();
-    rest.split_once("```").unwrap().0
+    let (_, rest) = text
+        .split_once(&format!("```{language}\n"))
+        .expect("the page has it");
+    rest.split_once("```").expect("the page has it").0
 }
