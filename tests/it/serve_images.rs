@@ -131,6 +131,37 @@ fn a_start_without_the_source_serves_what_is_kept_and_says_how_old_it_is() {
 }
 
 #[test]
+fn a_policy_that_refuses_an_image_keeps_what_is_served_and_loads_nothing_new() {
+    let folders = Folders::new();
+    let (layout, _) = image(&folders, &lines(ETCD));
+    let source = layout.source("v1");
+    let policy = folders.text("policy.json");
+    let flags = ["--poll", "50ms", "--signature-policy", &policy, &source];
+    let accepting = "{\"default\": [{\"type\": \"insecureAcceptAnything\"}]}";
+    folders.write("policy.json", accepting);
+    drop(Server::start(&folders, &flags));
+
+    // A new image, a policy that rejects it, and one with a typo.
+    layout.image("v1", &[CONFIGS], &[("configs/catalog.json", &lines(ARGO))]);
+    for (text, code) in [
+        ("{\"default\": [{\"type\": \"reject\"}]}", "POLICY_REJECTS"),
+        (
+            "{\"default\": [{\"type\": \"rejekt\"}]}",
+            "POLICY_UNREADABLE",
+        ),
+    ] {
+        folders.write("policy.json", text);
+        let server = Server::start(&folders, &flags);
+        server.logs(code);
+        assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
+    }
+
+    folders.write("policy.json", accepting);
+    let server = Server::start(&folders, &flags);
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
+}
+
+#[test]
 fn an_image_that_cannot_be_had_harms_no_other_and_alone_it_is_an_error() {
     let folders = Folders::new();
     folders.catalog("good", ETCD);
