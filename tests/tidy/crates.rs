@@ -9,7 +9,7 @@ use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do
 /// not count.
-const ALLOWED: [(&str, &[&str]); 42] = [
+const ALLOWED: [(&str, &[&str]); 43] = [
     ("build-info", &[]),
     ("drawing", &[]),
     ("fbc-grammar", &[]),
@@ -34,6 +34,11 @@ const ALLOWED: [(&str, &[&str]); 42] = [
         &["fbc", "fbc-grammar", "fbc-graph", "fbc-read", "solve"],
     ),
     ("images", &["content-digest", "fbc-grammar", "metrics"]),
+    // It trusts certificates as registries do.
+    (
+        "remote-sources",
+        &["content-digest", "fbc-grammar", "images", "metrics"],
+    ),
     (
         "store",
         &[
@@ -56,6 +61,7 @@ const ALLOWED: [(&str, &[&str]); 42] = [
             "http-content",
             "images",
             "metrics",
+            "remote-sources",
             "serving",
             "store",
         ],
@@ -184,6 +190,7 @@ const ALLOWED: [(&str, &[&str]); 42] = [
             "images",
             "loading",
             "metrics",
+            "remote-sources",
             "serving",
         ],
     ),
@@ -209,6 +216,7 @@ const ALLOWED: [(&str, &[&str]); 42] = [
             "loading",
             "mirror",
             "printing",
+            "remote-sources",
             "serving",
             "solve",
             "store",
@@ -276,6 +284,7 @@ const RESERVED: [(&str, &[&str]); 34] = [
         "tokio",
         &[
             "images",
+            "remote-sources",
             "admission",
             "serving",
             "http-server",
@@ -296,7 +305,15 @@ const RESERVED: [(&str, &[&str]); 34] = [
             "kubectl-catalog",
         ],
     ),
-    ("reqwest", &["images", "http-server", "catalogql-client"]),
+    (
+        "reqwest",
+        &[
+            "images",
+            "remote-sources",
+            "http-server",
+            "catalogql-client",
+        ],
+    ),
     ("oci-client", &["images"]),
     (
         "rustls",

@@ -15,7 +15,7 @@ pub use self::edit::{
     InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs, RenderArgs, RenderTemplateArgs,
     TemplateType,
 };
-pub use images::{ImageArgs, RegistryArgs};
+pub use images::{HttpArgs, ImageArgs, RegistryArgs};
 pub use mirror::{
     MirrorCatalogArgs, MirrorCommand, MirrorDestinationArgs, MirrorLoadArgs, MirrorPlanArgs,
     MirrorRunArgs, MirrorSelectionArgs, MirrorVerifyArgs,

@@ -30,6 +30,36 @@ pub struct LoadStatus {
     pub last_failure: Option<LoadFailure>,
     /// Time of the next poll of the source; `None` if it is not polled, or watched all the time.
     pub next_check: Option<Timestamp>,
+    /// The source; `None` if it is unknown.
+    pub source: Option<SourceDescription>,
+}
+
+/// The source of a catalog, as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceDescription {
+    /// Kind of the source.
+    pub kind: CatalogSourceKind,
+    /// Reference without secrets; `None` for a directory.
+    pub reference: Option<String>,
+    /// Revision of the source that was loaded last; `None` if there is none, or for a directory.
+    pub revision: Option<String>,
+}
+
+/// Kind of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogSourceKind {
+    /// A directory.
+    Directory,
+    /// An image in a registry.
+    Registry,
+    /// An image in an OCI layout.
+    Layout,
+    /// A file on an HTTP server.
+    Http,
+    /// A catalog of a catalogd.
+    Catalogd,
+    /// A catalog of a catalogql.
+    Catalogql,
 }
 
 /// A failed attempt to load a catalog.

@@ -173,6 +173,7 @@ fn status(failure: Option<FailureReason>, success: Option<&str>) -> LoadStatus {
     };
     let next_check = Some("2026-11-21T03:20:00Z".parse().unwrap());
     LoadStatus {
+        source: None,
         last_success,
         last_failure: failure.map(failed),
         next_check,
