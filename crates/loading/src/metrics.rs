@@ -54,8 +54,6 @@ labels! {
         Http = "http",
         /// A catalog of a catalogd.
         Catalogd = "catalogd",
-        /// A catalog of a catalogql.
-        Catalogql = "catalogql",
     }
 }
 
@@ -174,7 +172,6 @@ pub(crate) fn describe(source: &Source) -> SourceDescription {
         SourceKind::Layout => CatalogSourceKind::Layout,
         SourceKind::Http => CatalogSourceKind::Http,
         SourceKind::Catalogd => CatalogSourceKind::Catalogd,
-        SourceKind::Catalogql => CatalogSourceKind::Catalogql,
     };
     SourceDescription {
         kind,
@@ -192,7 +189,6 @@ impl SourceKind {
             Source::Remote(remote) => match remote.kind() {
                 RemoteKind::Http => Self::Http,
                 RemoteKind::Catalogd => Self::Catalogd,
-                RemoteKind::Catalogql => Self::Catalogql,
             },
         }
     }

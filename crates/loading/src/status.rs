@@ -166,14 +166,13 @@ impl LoadError {
     /// Returns the reason of the failure.
     pub fn reason(&self) -> FailureReason {
         match self {
-            Self::Directory(_) => FailureReason::SourceUnreadable,
             Self::Unstable { .. } | Self::Emptied { .. } | Self::Shrunk { .. } => {
                 FailureReason::SourceUnstable
             }
             Self::Remote(RemoteError::Auth(_) | RemoteError::Unauthorized { .. }) => {
                 FailureReason::Unauthorized
             }
-            Self::Remote(_) => FailureReason::SourceUnreadable,
+            Self::Directory(_) | Self::Remote(_) => FailureReason::SourceUnreadable,
             Self::Image(error) => image_reason(error),
             Self::Unpack(UnpackError::NoRoot) | Self::NoFiles { .. } => FailureReason::NoCatalog,
             Self::Unpack(UnpackError::Io { .. })

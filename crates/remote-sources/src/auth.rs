@@ -11,7 +11,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 
 /// Maximum length in bytes of a file with a secret or certificates.
-pub(crate) const MAX_SECRET_BYTES: u64 = 1024 * 1024;
+pub const MAX_SECRET_BYTES: u64 = 1024 * 1024;
 
 /// Files with the credentials for the URLs that begin with a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -10,7 +10,7 @@ use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use images::{find_tls_error, range_start, retry_after};
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
     IF_RANGE, RANGE,
 };
 use reqwest::{Response, StatusCode, Url};
@@ -374,7 +374,6 @@ impl Request<'_> {
             .headers(headers)
             .header(ACCEPT_ENCODING, codings);
         let request = match condition {
-            Condition::Whole => request,
             // A server that has entity tags evaluates nothing else, and one that has none takes
             // `If-None-Match` for a reason to ignore the time.
             Condition::Changed(Validators {
@@ -384,7 +383,7 @@ impl Request<'_> {
                 last_modified: Some(time),
                 ..
             }) => request.header(IF_MODIFIED_SINCE, time),
-            Condition::Changed(_) => request,
+            Condition::Whole | Condition::Changed(_) => request,
             Condition::From(at, etag) => request
                 .header(RANGE, format!("bytes={at}-"))
                 .header(IF_RANGE, *etag),
@@ -426,7 +425,7 @@ impl Request<'_> {
         let coding = response
             .headers()
             .get(CONTENT_ENCODING)
-            .map(|value| value.as_bytes());
+            .map(HeaderValue::as_bytes);
         if coding.is_some_and(|coding| {
             ![&b"gzip"[..], b"x-gzip", b"zstd", b"identity", b""].contains(&coding)
         }) {

@@ -16,7 +16,7 @@ mod redirect;
 mod reference;
 mod validators;
 
-pub use auth::{AuthEntry, Basic, Bearer, ClientCertificate, HttpAuthError};
+pub use auth::{AuthEntry, Basic, Bearer, ClientCertificate, HttpAuthError, MAX_SECRET_BYTES};
 pub use client::{HttpClient, HttpSettings, MAX_CONNECTIONS_PER_HOST, MAX_DOWNLOADS};
 pub use error::RemoteError;
 pub use fetch::{Download, Fetch, Fetched};

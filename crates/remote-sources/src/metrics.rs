@@ -11,8 +11,6 @@ labels! {
         Http = "http",
         /// A catalog of a catalogd.
         Catalogd = "catalogd",
-        /// A catalog of a catalogql.
-        Catalogql = "catalogql",
     }
 }
 

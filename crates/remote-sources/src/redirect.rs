@@ -230,16 +230,15 @@ mod tests {
         );
     }
 
+    async fn check(from: &str, to: &str, allowed: &[&str]) -> Result<(), String> {
+        let url = |text| Url::parse(text).unwrap();
+        let allowed: Vec<_> = allowed.iter().map(|host| (*host).to_owned()).collect();
+        let checked = check_target(&url(from), &url(to), &allowed).await;
+        checked.map(|_| ()).map_err(|error| error.to_string())
+    }
+
     #[tokio::test]
     async fn a_redirect_reaches_only_addresses_of_its_own_scope() {
-        let url = |text| Url::parse(text).unwrap();
-        let check = async |from: &str, to: &str, allowed: &[&str]| {
-            let allowed: Vec<_> = allowed.iter().map(|host| (*host).to_owned()).collect();
-            check_target(&url(from), &url(to), &allowed)
-                .await
-                .map(|_| ())
-                .map_err(|error| error.to_string())
-        };
         let metadata = "http://169.254.169.254/latest";
         let refused = "cannot follow the redirect from `http://127.0.0.1/`: `169.254.169.254` is at a link-local address, \
                        which the source is not: write --allow-private 169.254.169.254 to allow it";

@@ -1,6 +1,7 @@
 //! References to files on HTTP servers, and to catalogs of other servers.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use fbc_grammar::Digest;
 use reqwest::Url;
@@ -19,23 +20,15 @@ const ALL: &str = "/api/v1/all";
 const CATALOGS: &str = "/catalogs/";
 
 /// A reference to a file on an HTTP server, or to a catalog of another server.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteReference {
-    kind: RemoteKindKey,
+    kind: RemoteKind,
     /// URL that is downloaded, without a fragment.
     url: Url,
     /// Folder of the catalog in an archive; `None` selects it by its contents.
     path: Option<String>,
     /// Digest of the bytes, if the reference pins them.
     sha256: Option<Digest>,
-}
-
-/// [`RemoteKind`] as a part of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum RemoteKindKey {
-    Http,
-    Catalogd,
-    Catalogql,
 }
 
 /// An error of [`RemoteReference::parse`].
@@ -70,19 +63,16 @@ impl RemoteReference {
     pub fn parse(text: &str) -> Option<Result<Self, ReferenceError>> {
         let (scheme, _) = text.split_once("://")?;
         let (kind, url) = match scheme {
-            "https" | "http" => (RemoteKindKey::Http, text),
+            "https" | "http" => (RemoteKind::Http, text),
             "catalogd+https" | "catalogd+http" => {
-                (RemoteKindKey::Catalogd, &text["catalogd+".len()..])
-            }
-            "catalogql+https" | "catalogql+http" => {
-                (RemoteKindKey::Catalogql, &text["catalogql+".len()..])
+                (RemoteKind::Catalogd, &text["catalogd+".len()..])
             }
             _ => return None,
         };
         Some(Self::parse_url(kind, url, text))
     }
 
-    fn parse_url(kind: RemoteKindKey, url: &str, text: &str) -> Result<Self, ReferenceError> {
+    fn parse_url(kind: RemoteKind, url: &str, text: &str) -> Result<Self, ReferenceError> {
         let mut url = Url::parse(url).map_err(|_| ReferenceError::Url(without_secrets(text)))?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(ReferenceError::UserInfo(without_secrets(text)));
@@ -90,7 +80,7 @@ impl RemoteReference {
         let fragment = url.fragment().map(str::to_owned);
         url.set_fragment(None);
         match kind {
-            RemoteKindKey::Http => {
+            RemoteKind::Http => {
                 let last = url.path().rsplit('/').next().unwrap_or_default();
                 if last.contains([':', '@']) {
                     let scheme = if url.scheme() == "https" {
@@ -110,7 +100,7 @@ impl RemoteReference {
                     sha256,
                 })
             }
-            RemoteKindKey::Catalogd | RemoteKindKey::Catalogql => {
+            RemoteKind::Catalogd => {
                 let no_catalog = || ReferenceError::NoCatalog(without_secrets(text));
                 let base = url
                     .path()
@@ -135,11 +125,7 @@ impl RemoteReference {
 
     /// Returns the kind of the source.
     pub fn kind(&self) -> RemoteKind {
-        match self.kind {
-            RemoteKindKey::Http => RemoteKind::Http,
-            RemoteKindKey::Catalogd => RemoteKind::Catalogd,
-            RemoteKindKey::Catalogql => RemoteKind::Catalogql,
-        }
+        self.kind
     }
 
     /// Returns the URL that is downloaded.
@@ -185,20 +171,25 @@ impl RemoteReference {
     }
 }
 
+impl Hash for RemoteReference {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
 /// Formats the reference without its query.
 impl fmt::Display for RemoteReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut url = self.url.clone();
         url.set_query(None);
         let prefix = match self.kind {
-            RemoteKindKey::Http => "",
-            RemoteKindKey::Catalogd => "catalogd+",
-            RemoteKindKey::Catalogql => "catalogql+",
+            RemoteKind::Http => "",
+            RemoteKind::Catalogd => "catalogd+",
         };
         let text = url.as_str();
         let text = match self.kind {
-            RemoteKindKey::Http => text,
-            RemoteKindKey::Catalogd | RemoteKindKey::Catalogql => text.trim_end_matches(ALL),
+            RemoteKind::Http => text,
+            RemoteKind::Catalogd => text.trim_end_matches(ALL),
         };
         write!(f, "{prefix}{text}")?;
         let path = self.path.as_ref().map(|path| format!("path={path}"));
@@ -306,8 +297,8 @@ mod tests {
                 "operatorhubio",
             ),
             (
-                "catalogql+http://h:8080/below/catalogs/a.b/api/v1/all",
-                "catalogql+http://h:8080/below/catalogs/a.b",
+                "catalogd+http://h:8080/below/catalogs/a.b/api/v1/all",
+                "catalogd+http://h:8080/below/catalogs/a.b",
                 "http://h:8080/below/catalogs/a.b/api/v1/all",
                 "a.b",
             ),

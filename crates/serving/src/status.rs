@@ -58,8 +58,6 @@ pub enum CatalogSourceKind {
     Http,
     /// A catalog of a catalogd.
     Catalogd,
-    /// A catalog of a catalogql.
-    Catalogql,
 }
 
 /// A failed attempt to load a catalog.
@@ -78,17 +76,17 @@ pub struct LoadFailure {
 /// Reason of a failed attempt to load a source, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureReason {
-    /// The directory, or something in it, cannot be read.
+    /// The directory, or something in it, cannot be read, or an HTTP server does not send the file.
     SourceUnreadable,
-    /// The directory changed each time it was read, or has just become empty.
+    /// The source changed each time it was read, or has just lost most of its packages.
     SourceUnstable,
     /// The registry cannot be reached, does not answer in time, or has too many requests.
     RegistryUnavailable,
-    /// The registry rejects the credentials, or requires some.
+    /// The registry or server rejects the credentials, or requires some.
     Unauthorized,
     /// The image, or a part of it, does not exist.
     ImageNotFound,
-    /// The image is damaged, hostile, too large, or of an unknown form.
+    /// The image or downloaded file is damaged, hostile, too large, or of an unknown form.
     InvalidImage,
     /// The image does not say where its catalog is, or has no file there.
     NoCatalog,

@@ -203,7 +203,6 @@ fn kind(kind: CatalogSourceKind) -> &'static str {
         CatalogSourceKind::Layout => "LAYOUT",
         CatalogSourceKind::Http => "HTTP",
         CatalogSourceKind::Catalogd => "CATALOGD",
-        CatalogSourceKind::Catalogql => "CATALOGQL",
     }
 }
 
