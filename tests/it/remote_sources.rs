@@ -5,8 +5,10 @@ use std::fs;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
+use remote_sources::{Fetch, FetchLimits, Fetched, HttpClient, HttpSettings, RemoteReference};
 use serde_json::Value;
 
 use crate::support::{
@@ -584,4 +586,122 @@ fn twenty_catalogs_of_one_place_take_two_connections_at_a_time() {
     let answer: Value = serde_json::from_str(&graphql(server.address, PACKAGES)).unwrap();
     assert_eq!(answer["data"]["catalogs"].as_array().unwrap().len(), 20);
     assert_eq!(most.load(Ordering::SeqCst), 2);
+}
+
+/// Downloads a file within limits that a test can wait for.
+fn fetch(proxy: &Proxy, limits: FetchLimits) -> Result<u64, String> {
+    let folders = Folders::new();
+    let settings = HttpSettings {
+        insecure: vec![proxy.address.to_string()],
+        limits,
+        ..HttpSettings::default()
+    };
+    let client = HttpClient::new(settings).unwrap();
+    let reference = format!("http://{}/c", proxy.address);
+    let reference = RemoteReference::parse(&reference).unwrap().unwrap();
+    let fetch = Fetch {
+        reference: &reference,
+        known: None,
+        path: &folders.path("download"),
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    match runtime.block_on(client.fetch(fetch, |_, _| {})) {
+        Ok(Fetched::Downloaded(download)) => Ok(download.bytes),
+        Ok(Fetched::NotModified { .. }) => panic!("nothing is known"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn a_body_without_end_and_one_that_hardly_comes_are_given_up() {
+    let body = "x".repeat(1000);
+    let upstream = server(move |_| respond(200, &[], &body));
+    let acting = |action: fn() -> ProxyAction| Proxy::start(upstream.address, move |_| action());
+    let brief = FetchLimits {
+        silence: Duration::from_millis(200),
+        body_bytes: 100_000,
+        ..FetchLimits::default()
+    };
+    assert_eq!(fetch(&acting(|| ProxyAction::Forward), brief), Ok(1000));
+    let most = FetchLimits {
+        body_bytes: 999,
+        ..brief
+    };
+    let refused = fetch(&acting(|| ProxyAction::Forward), most).unwrap_err();
+    assert!(
+        refused.ends_with("its body exceeds the limit of 999 bytes"),
+        "{refused}"
+    );
+    let endless = fetch(&acting(|| ProxyAction::Endless), brief).unwrap_err();
+    assert!(
+        endless.ends_with("its body exceeds the limit of 100000 bytes"),
+        "{endless}"
+    );
+    let stalled = fetch(&acting(|| ProxyAction::Stall(10)), brief).unwrap_err();
+    assert!(
+        stalled.contains("the connection ended after 10 bytes of 1000"),
+        "{stalled}"
+    );
+    let silent = fetch(&acting(|| ProxyAction::Hang), brief).unwrap_err();
+    assert!(silent.contains("cannot reach `127.0.0.1`"), "{silent}");
+    // 50 bytes a second: never silent for long.
+    let slow = fetch(&acting(|| ProxyAction::Trickle), brief).unwrap_err();
+    assert!(slow.contains("bytes arrived in"), "{slow}");
+    let whole = FetchLimits {
+        total: Duration::from_millis(500),
+        min_bytes_per_second: 1,
+        ..brief
+    };
+    let late = fetch(&acting(|| ProxyAction::Trickle), whole).unwrap_err();
+    assert!(late.contains("bytes arrived in"), "{late}");
+}
+
+#[test]
+fn a_kill_in_the_middle_of_a_download_leaves_the_former_content_and_the_next_start_has_the_new_one()
+{
+    let folders = Folders::new();
+    let etcd = lines(ETCD);
+    let upstream = server(move |_| sent(&[], etcd.as_bytes()));
+    let is_stalling = Arc::new(AtomicBool::new(false));
+    let stalls = Arc::clone(&is_stalling);
+    let argo = lines(ARGO);
+    let is_new = Arc::new(AtomicBool::new(false));
+    let new = Arc::clone(&is_new);
+    let proxy = Proxy::start(upstream.address, move |_| {
+        if new.load(Ordering::SeqCst) {
+            sent(&[], argo.as_bytes())
+        } else if stalls.load(Ordering::SeqCst) {
+            ProxyAction::Stall(10)
+        } else {
+            ProxyAction::Forward
+        }
+    });
+    let host = proxy.address.to_string();
+    let source = format!("http://{host}/c.json");
+    let arguments = [
+        "--insecure-registry",
+        &host,
+        "--poll",
+        "50ms",
+        "--accept-shrink",
+        &source,
+    ];
+    let server = Server::start(&folders, &arguments);
+    is_stalling.store(true, Ordering::SeqCst);
+    let scratch = folders.path("store/scratch");
+    let partial = || {
+        let mut found = fs::read_dir(&scratch).ok()?.filter_map(Result::ok);
+        found.find(|folder| {
+            let length = fs::metadata(folder.path().join("download")).map(|file| file.len());
+            length.is_ok_and(|length| length == 10)
+        })
+    };
+    eventually(partial);
+    server.signal("KILL");
+    drop(server);
+    assert!(partial().is_some());
+    is_new.store(true, Ordering::SeqCst);
+    let server = Server::start(&folders, &arguments);
+    assert!(partial().is_none());
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
 }

@@ -10,8 +10,8 @@ use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use images::{find_tls_error, range_start, retry_after};
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
-    IF_RANGE, RANGE,
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_RANGE, HeaderMap, HeaderValue, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, IF_RANGE, RANGE,
 };
 use reqwest::{Response, StatusCode, Url};
 use tokio::sync::OwnedSemaphorePermit;
