@@ -9,7 +9,9 @@ use anyhow::{anyhow, bail};
 use bundle_images::BundleImages;
 use catalog_server::args::{EditableArg, GrpcAddress};
 use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, WatchInterval};
-use local_commands::run::registries::{RegistryAccess, needs_registry};
+use local_commands::run::registries::{
+    HttpAccess, RegistryAccess, SourceClients, needs_http, needs_registry,
+};
 use local_commands::run::sources::{self, CatalogEntry};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval};
@@ -25,6 +27,7 @@ pub(super) struct CatalogConfiguration {
     /// The folder of the store, which no catalog may contain.
     store: PathBuf,
     registries: RegistryAccess,
+    http: HttpAccess,
     /// Fetches manifests for requests; `None` until the first reading, and without the flag.
     bundle_images: Option<BundleImages>,
 }
@@ -44,6 +47,7 @@ impl CatalogConfiguration {
             args,
             store,
             registries: RegistryAccess::default(),
+            http: HttpAccess::default(),
             bundle_images: None,
         }
     }
@@ -80,6 +84,7 @@ impl CatalogConfiguration {
             args,
             store,
             registries,
+            http,
             bundle_images,
         } = self;
         let editable = args
@@ -98,6 +103,8 @@ impl CatalogConfiguration {
         let needs_registry = args.server.bundle_images
             || needs_registry(entries.iter().map(|entry| &entry.reference.source));
         let registries = registries.update(&args.images.registries, needs_registry)?;
+        let needs_http = needs_http(entries.iter().map(|entry| &entry.reference.source));
+        let http = http.update(&args.images, needs_http)?;
         if args.server.bundle_images {
             let create = || BundleImages::new(registries.clone(), store);
             bundle_images
@@ -110,6 +117,7 @@ impl CatalogConfiguration {
                 refuse_edits_in_source(editable, entry)?;
             }
         }
+        let clients = SourceClients { registries, http };
         let spec = |entry: CatalogEntry| {
             let mut refresh = refresh_policy(args, entry.poll_interval);
             if args
@@ -119,7 +127,7 @@ impl CatalogConfiguration {
             {
                 refresh.directories = Some(WatchInterval::default());
             }
-            let source = entry.reference.spec(refresh, &registries);
+            let source = entry.reference.spec(refresh, &clients);
             CatalogSpec {
                 name: entry.name,
                 source,

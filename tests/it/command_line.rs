@@ -352,7 +352,7 @@ fn a_mistake_is_answered_with_what_to_write_instead() {
         (
             "list packages https://quay.io/operatorhubio/catalog:latest",
             2,
-            "`https://quay.io/operatorhubio/catalog:latest` is a URL: write the image without `https://`",
+            "cannot use `https://quay.io/operatorhubio/catalog:latest` as a source: it looks like an image: write it without `https://`",
         ),
         (
             "diff @/broken @/good",

@@ -47,6 +47,7 @@ mod queries;
 mod readme;
 mod release;
 mod reload;
+mod remote_sources;
 mod serve;
 mod serve_images;
 mod served;

@@ -170,6 +170,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
         "plan-an-upgrade",
         "preview-an-install",
         "publish-a-catalog",
+        "sources",
         "upgrade-the-platform",
     ]
     .map(|name| format!("docs/how-to/{name}.md"));
@@ -187,7 +188,7 @@ fn the_commands_of_the_how_to_print_what_it_shows() {
             })
         });
     }
-    assert_eq!(commands, 37, "commands in the README and the how-to pages");
+    assert_eq!(commands, 38, "commands in the README and the how-to pages");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do
 /// not count.
-const ALLOWED: [(&str, &[&str]); 43] = [
+const ALLOWED: [(&str, &[&str]); 44] = [
     ("build-info", &[]),
     ("drawing", &[]),
     ("fbc-grammar", &[]),
@@ -43,6 +43,11 @@ const ALLOWED: [(&str, &[&str]); 43] = [
             "signature-policy",
         ],
     ),
+    // It trusts certificates as registries do.
+    (
+        "remote-sources",
+        &["content-digest", "fbc-grammar", "images", "metrics"],
+    ),
     (
         "store",
         &[
@@ -65,6 +70,7 @@ const ALLOWED: [(&str, &[&str]); 43] = [
             "http-content",
             "images",
             "metrics",
+            "remote-sources",
             "serving",
             "store",
         ],
@@ -193,6 +199,7 @@ const ALLOWED: [(&str, &[&str]); 43] = [
             "images",
             "loading",
             "metrics",
+            "remote-sources",
             "serving",
         ],
     ),
@@ -218,6 +225,7 @@ const ALLOWED: [(&str, &[&str]); 43] = [
             "loading",
             "mirror",
             "printing",
+            "remote-sources",
             "serving",
             "signature-policy",
             "solve",
@@ -286,6 +294,7 @@ const RESERVED: [(&str, &[&str]); 35] = [
         "tokio",
         &[
             "images",
+            "remote-sources",
             "admission",
             "serving",
             "http-server",
@@ -306,7 +315,15 @@ const RESERVED: [(&str, &[&str]); 35] = [
             "kubectl-catalog",
         ],
     ),
-    ("reqwest", &["images", "http-server", "catalogql-client"]),
+    (
+        "reqwest",
+        &[
+            "images",
+            "remote-sources",
+            "http-server",
+            "catalogql-client",
+        ],
+    ),
     ("oci-client", &["images"]),
     (
         "rustls",

@@ -68,7 +68,7 @@ const COUNTERS: [(&str, &[&str]); 11] = [
 ];
 
 /// The files that construct counters of which clients take nothing.
-const WITHOUT_CLIENTS: [(&str, &str); 6] = [
+const WITHOUT_CLIENTS: [(&str, &str); 7] = [
     (
         "crates/graphql-http/src/budget.rs",
         "parts of a budget, which is counted where it is constructed",
@@ -82,6 +82,10 @@ const WITHOUT_CLIENTS: [(&str, &str); 6] = [
         "images that one command copies",
     ),
     ("crates/loading/src/image.rs", "pulls of sources"),
+    (
+        "crates/remote-sources/src/client.rs",
+        "downloads of sources",
+    ),
     ("crates/loading/src/pipeline.rs", "loads of sources"),
     (
         "crates/admission/src/fair_semaphore.rs",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use images::{Registries, RegistryReference};
 use jiff::SignedDuration;
-use loading::{CatalogSpec, PollPolicy, RefreshPolicy, Source, SourceSpec};
+use loading::{CatalogSpec, HttpClient, PollPolicy, RefreshPolicy, Source, SourceSpec};
 use olm_api::{
     AvailabilityMode, CatalogSource, ClusterCatalog, DISPLAY_NAME_ANNOTATION, NAME_LABEL,
     PUBLISHER_ANNOTATION, PULL_SECRET_ANNOTATION, ResolvedSource, SourceType, conditions,
@@ -106,6 +106,7 @@ impl DesiredCatalogs {
             configs_dir: None,
             refresh,
             registries,
+            http: HttpClient::default(),
         };
         let metadata = catalog_source_metadata(object, namespace, id);
         self.specs.insert(
@@ -155,6 +156,7 @@ impl DesiredCatalogs {
             configs_dir: None,
             refresh,
             registries,
+            http: HttpClient::default(),
         };
         self.specs.insert(
             name.clone(),

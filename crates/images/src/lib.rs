@@ -31,7 +31,8 @@ pub use reference::{ImageSource, LayoutReference, LayoutSelector, RegistryRefere
 pub use registries::{
     HELPER_TIMEOUT, MAX_ERROR_BODY_BYTES, MAX_HELPER_OUTPUT_BYTES, MAX_LIST_BYTES, MAX_LIST_PAGES,
     MAX_REDIRECTS, MAX_TOKEN_RESPONSE_BYTES, Registries, RegistriesConf, RegistryCredentials,
-    RegistrySettings, ResolvedImage,
+    RegistrySettings, ResolvedImage, find_tls_error, install_crypto_provider, parse_certificates,
+    range_start, retry_after,
 };
 pub use signature_policy::{RefusalCode, Verdict, VerdictState, VerifiedManifest};
 pub use signatures::{SIGNATURE_TIMEOUT, SignaturePolicy, SignatureVerification};

@@ -33,6 +33,7 @@ use super::signatures::{ImageManifests, SignatureVerification};
 use super::{ImageError, ImageSource, LayoutReference, PackedImage, RegistryReference};
 
 pub(crate) use blob::fetch as fetch_blob;
+pub use blob::range_start;
 pub use conf::RegistriesConf;
 pub(crate) use conf::RepositoryLocation;
 pub use credentials::RegistryCredentials;
@@ -40,9 +41,10 @@ pub use helper::{HELPER_TIMEOUT, MAX_HELPER_OUTPUT_BYTES};
 pub use listing::{MAX_LIST_BYTES, MAX_LIST_PAGES};
 pub use login::MAX_TOKEN_RESPONSE_BYTES;
 pub(crate) use login::RepositoryAccess;
+pub use response::retry_after;
 pub use session::MAX_ERROR_BODY_BYTES;
 pub(crate) use session::RegistrySession;
-pub use transport::MAX_REDIRECTS;
+pub use transport::{MAX_REDIRECTS, find_tls_error, install_crypto_provider, parse_certificates};
 
 use transport::RegistryTransport;
 

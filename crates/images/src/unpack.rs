@@ -7,6 +7,7 @@
 //! know where layers come from, parses no files apart from `.indexignore`, and executes nothing.
 
 mod apply;
+mod download;
 mod entries;
 mod error;
 mod files;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 use fbc_grammar::Digest;
 
 pub use apply::MAX_NAME_BYTES;
+pub use download::{DownloadedFile, unpack_download};
 pub use error::{EntryLocation, UnpackError};
 pub use links::MAX_LINK_HOPS;
 pub(crate) use root::CONFIGS_LABEL;
@@ -41,6 +43,9 @@ pub struct Layer {
     /// Expected SHA-256 of the uncompressed layer (`diff_id`), if the image config names one.
     pub diff_id: Option<Digest>,
 }
+
+/// Number of an archive that is no layer of an image.
+const ARCHIVE: u32 = 0;
 
 /// Limits of the layers of one image, of all together unless stated otherwise. An image that
 /// exceeds one is refused.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serving::{Content, LoadFailure, LoadStatus};
+use serving::{Content, LoadFailure, LoadStatus, SourceDescription};
 
 use crate::{LoadError, SyncStatus};
 
@@ -22,6 +22,8 @@ pub(crate) struct Attempt {
     pub(crate) requested: u64,
     /// Number of consecutive failed attempts, including this one.
     pub(crate) failures: u32,
+    /// Revision of the source that was loaded last; `None` for a directory.
+    pub(crate) revision: Option<String>,
     /// Time at which the attempt ended.
     pub(crate) at: Timestamp,
     /// Time of the next poll; `None` if there is none, or if the source is watched.
@@ -38,6 +40,7 @@ impl Attempt {
             duration: Duration::ZERO,
             requested: 0,
             failures: 1,
+            revision: None,
             at: Timestamp::now(),
             next_check: None,
         }
@@ -69,6 +72,10 @@ impl Attempt {
             last_success,
             last_failure,
             next_check: self.next_check,
+            source: before.source.clone().map(|source| SourceDescription {
+                revision: self.revision.clone().or(source.revision),
+                ..source
+            }),
         }
     }
 }

@@ -43,8 +43,20 @@ impl Contents {
         written: WrittenContent<'_>,
         origins: Origins,
     ) -> Result<Content, LoadError> {
+        self.add_checked(key, state, (written, origins), |_| Ok(()))
+    }
+
+    /// Indexes lines like [`Self::add`], unless the check refuses the catalog.
+    pub(crate) fn add_checked(
+        &self,
+        key: &str,
+        state: &SourceState,
+        (written, origins): (WrittenContent<'_>, Origins),
+        check: impl FnOnce(&Catalog) -> Result<(), LoadError>,
+    ) -> Result<Content, LoadError> {
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
+        check(&catalog)?;
         let analysis = Analysis {
             origins,
             problems: Some(catalog.all_problems().clone()),

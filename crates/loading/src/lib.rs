@@ -10,7 +10,7 @@
 //! | `loader` | reconciles the tasks and the published set with the desired catalogs |
 //! | `source_task` | polls one source: interval, backoff, refresh requests |
 //! | `pipeline` | the stages of one load, and their order |
-//! | `directory`, `image` | the two kinds of sources |
+//! | `directory`, `image`, `remote` | the kinds of sources |
 //! | `read` | files into canonical lines |
 //! | `contents` | finds contents in the store, and shares them between catalogs |
 
@@ -28,6 +28,7 @@ mod pipeline;
 mod read;
 mod refresh;
 mod refresh_requests;
+mod remote;
 mod source;
 mod source_task;
 mod span;
@@ -43,8 +44,12 @@ pub use pipeline::{LoadStatistics, load_once};
 pub use read::{
     ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, MAX_GROWTH, READERS,
 };
-pub use refresh::{JITTER, POLL, PULL_BACKOFF, PollPolicy, RefreshPolicy, WatchInterval};
+pub use refresh::{
+    JITTER, MAX_REMOTE_BACKOFF, POLL, PULL_BACKOFF, PollPolicy, REMOTE_BACKOFF, RefreshPolicy,
+    WatchInterval,
+};
 pub use refresh_requests::{RefreshError, Refresher};
+pub use remote_sources::{HttpClient, HttpSettings};
 pub use serving::FailureReason;
 pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::attempt::Attempt;
 use crate::event::{LoaderEvent, Report};
 use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
-use crate::metrics::LoadResult;
+use crate::metrics::{LoadResult, describe};
 use crate::pipeline::{LoadPipeline, LoadStatistics};
 use crate::refresh_requests::{PendingRefreshes, RefreshRequest, Refresher};
 use crate::source_task::SourceTask;
@@ -352,6 +352,10 @@ impl LoaderTask {
         let abort = self
             .tasks
             .spawn(task.run(attempts.clone(), observe.clone()));
+        let load_status = LoadStatus {
+            source: Some(describe(&spec.source)),
+            ..LoadStatus::default()
+        };
         RunningSource {
             task: id,
             spec,
@@ -360,7 +364,7 @@ impl LoaderTask {
             refreshes,
             started: Instant::now(),
             last_attempt: None,
-            load_status: LoadStatus::default(),
+            load_status,
         }
     }
 

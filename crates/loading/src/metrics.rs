@@ -8,7 +8,8 @@ use std::time::Duration;
 use images::ImageSource;
 use jiff::Timestamp;
 use metrics::{Family, Histogram, MILLISECOND, labels};
-use serving::CatalogName;
+use remote_sources::RemoteKind;
+use serving::{CatalogName, CatalogSourceKind, SourceDescription};
 
 use crate::{Source, SourceSpec};
 
@@ -49,6 +50,10 @@ labels! {
         Registry = "registry",
         /// An image in an OCI layout.
         Layout = "layout",
+        /// A file on an HTTP server.
+        Http = "http",
+        /// A catalog of a catalogd.
+        Catalogd = "catalogd",
     }
 }
 
@@ -159,12 +164,32 @@ impl LoadMetrics {
     }
 }
 
+/// Describes a source for people, before it is loaded.
+pub(crate) fn describe(source: &Source) -> SourceDescription {
+    let kind = match SourceKind::from_source(source) {
+        SourceKind::Directory => CatalogSourceKind::Directory,
+        SourceKind::Registry => CatalogSourceKind::Registry,
+        SourceKind::Layout => CatalogSourceKind::Layout,
+        SourceKind::Http => CatalogSourceKind::Http,
+        SourceKind::Catalogd => CatalogSourceKind::Catalogd,
+    };
+    SourceDescription {
+        kind,
+        reference: source.shown_reference(),
+        revision: None,
+    }
+}
+
 impl SourceKind {
     pub(crate) fn from_source(source: &Source) -> Self {
         match source {
             Source::Directory(_) => Self::Directory,
             Source::Image(ImageSource::Registry(_)) => Self::Registry,
             Source::Image(ImageSource::Layout(_)) => Self::Layout,
+            Source::Remote(remote) => match remote.kind() {
+                RemoteKind::Http => Self::Http,
+                RemoteKind::Catalogd => Self::Catalogd,
+            },
         }
     }
 }

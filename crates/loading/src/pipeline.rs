@@ -2,24 +2,27 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fbc_grammar::Digest;
+use fbc_read::Origins;
 use metrics::{Family, Histogram};
 use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;
+use remote_sources::RemoteReference;
 use serving::{CatalogName, Content};
-use store::{SourceState, Store, StoreError, StoreUsage};
+use store::{SourceState, Store, StoreError, StoreUsage, WrittenContent};
 use tokio::sync::Semaphore;
 
 use crate::contents::Contents;
 use crate::directory::{self, Listing};
 use crate::emptied::EmptiedDirectories;
 use crate::event::LoadStep;
-use crate::image::{ImageLocks, ImageState, PulledImage};
+use crate::image::{ImageFiles, ImageLocks, ImageState, PulledImage};
 use crate::low_priority::{COMPRESSING_NICENESS, LOADING_NICENESS, spawn_low_priority};
 use crate::metrics::{CatalogLoads, LoadMetrics, Stage};
 use crate::read::{read, read_unchanged};
+use crate::remote::{self, RemoteDownload, RemotePoll, ShrunkSources};
 use crate::{LoadError, Source, SourceSpec, span};
 
 /// State and stages shared by all attempts to load a source.
@@ -29,6 +32,7 @@ pub(crate) struct LoadPipeline {
     pub(crate) images: ImageLocks,
     pub(crate) metrics: LoadMetrics,
     emptied: EmptiedDirectories,
+    shrunk: ShrunkSources,
     /// Serializes reading and indexing: a content that is being read takes several times the memory
     /// that it takes afterwards.
     serialized: Arc<Semaphore>,
@@ -45,6 +49,14 @@ enum PolledSource {
     Image(ImageState),
 }
 
+/// A content that a source has provided, with what the source said besides.
+#[derive(Clone, Debug)]
+pub(crate) struct LoadedContent {
+    pub(crate) content: Content,
+    /// Time for which a remote source says that it is fresh.
+    pub(crate) fresh_for: Option<Duration>,
+}
+
 /// Reads the metrics of a loader and the size of its store. Clones are cheap.
 #[derive(Clone, Debug)]
 pub struct LoadStatistics(pub(crate) Arc<LoadPipeline>);
@@ -56,9 +68,8 @@ pub async fn load_once(
     folder: &Path,
     progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
-    Arc::new(LoadPipeline::new(Store::ephemeral(folder)?))
-        .load(spec, progress)
-        .await
+    let pipeline = Arc::new(LoadPipeline::new(Store::ephemeral(folder)?));
+    Ok(pipeline.load(spec, progress).await?.content)
 }
 
 impl LoadPipeline {
@@ -68,6 +79,7 @@ impl LoadPipeline {
             images: ImageLocks::default(),
             metrics: LoadMetrics::default(),
             emptied: EmptiedDirectories::default(),
+            shrunk: ShrunkSources::default(),
             serialized: Arc::new(Semaphore::new(1)),
             background: Arc::new(Semaphore::new(1)),
             compression: Arc::new(Semaphore::new(1)),
@@ -77,6 +89,95 @@ impl LoadPipeline {
     /// Loads the current content of a source: from the store if it has the source's revision, or
     /// else from the source.
     pub(crate) async fn load(
+        self: &Arc<Self>,
+        spec: &SourceSpec,
+        progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<LoadedContent, LoadError> {
+        if let Source::Remote(reference) = &spec.source {
+            return self.load_remote(spec, reference, progress).await;
+        }
+        let content = self.load_polled(spec, progress).await?;
+        Ok(LoadedContent {
+            content,
+            fresh_for: None,
+        })
+    }
+
+    /// Loads a remote source, for which one request is both the poll and the download.
+    async fn load_remote(
+        self: &Arc<Self>,
+        spec: &SourceSpec,
+        reference: &RemoteReference,
+        progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+    ) -> Result<LoadedContent, LoadError> {
+        let key = spec.key();
+        let stored = self.run_serialized({
+            let key = key.clone();
+            move |pipeline| Ok(pipeline.contents.last(&key))
+        });
+        let stored = stored.await?;
+        // Without a content that this build has read, everything is downloaded again.
+        let known = match &stored {
+            Some((_, true)) => self.contents.store.last_state(&key),
+            _ => None,
+        };
+        let scratch = self.contents.store.create_scratch_folder()?;
+        let poll = remote::poll(reference, &spec.http, known, scratch, progress.clone());
+        let polled = self.time_async(Stage::Pull, poll).await?;
+        let stored = stored.map(|(content, _)| content);
+        let download = match (polled, stored.clone()) {
+            (RemotePoll::Unchanged(fresh_for), Some(content)) => {
+                return Ok(LoadedContent { content, fresh_for });
+            }
+            (RemotePoll::Downloaded(download), _) => download,
+            (RemotePoll::Unchanged(_), None) => {
+                return Err(LoadError::Panicked("nothing is stored".to_owned()));
+            }
+        };
+        let fresh_for = download.fresh_for();
+        let accepts_shrink = spec.http.settings().accept_shrink || spec.source.is_pinned();
+        let former = stored.filter(|_| !accepts_shrink);
+        let reference = reference.clone();
+        let read = self.run_serialized(move |pipeline| {
+            let state = download.state();
+            if let Some(content) = pipeline.contents.find(&key, &state)? {
+                // The same bytes; the server's validators may be new.
+                let store = &pipeline.contents.store;
+                store.set_validators(&key, state.validators)?;
+                return Ok(content);
+            }
+            pipeline.read_remote(&key, &reference, &download, former.as_ref(), &progress)
+        });
+        let content = read.await?;
+        Ok(LoadedContent { content, fresh_for })
+    }
+
+    /// Unpacks a download, reads its files into a content and records it.
+    fn read_remote(
+        &self,
+        key: &str,
+        reference: &RemoteReference,
+        download: &RemoteDownload,
+        former: Option<&Content>,
+        progress: &impl Fn(LoadStep, u64, u64),
+    ) -> Result<Content, LoadError> {
+        let unpack = || {
+            download.unpack(reference, |done, total| {
+                progress(LoadStep::Unpack, done, total);
+            })
+        };
+        let files = self.time(Stage::Unpack, unpack)?;
+        let read = self.read_files(&files, progress)?;
+        let state = download.state();
+        self.time(Stage::Index, || {
+            self.contents.add_checked(key, &state, read, |catalog| {
+                let packages = catalog.packages().len();
+                self.shrunk.check(key, &state, packages, former)
+            })
+        })
+    }
+
+    async fn load_polled(
         self: &Arc<Self>,
         spec: &SourceSpec,
         progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
@@ -160,15 +261,23 @@ impl LoadPipeline {
         let unpack = || image.unpack(|done, total| progress(LoadStep::Unpack, done, total));
         let files = self.time(Stage::Unpack, unpack)?;
 
-        let total = files.files.iter().map(|file| file.content.bytes).sum();
-        let mut writer = self.contents.store.writer()?;
-        let reading = |done| progress(LoadStep::Read, done, total);
-        let origins = self.time(Stage::Read, || read(&files, &mut writer, reading))?;
-
-        let written = writer.finish()?;
+        let (written, origins) = self.read_files(&files, progress)?;
         self.time(Stage::Index, || {
             self.contents.add(key, state, written, origins)
         })
+    }
+
+    /// Reads unpacked files into lines.
+    fn read_files(
+        &self,
+        files: &ImageFiles,
+        progress: &impl Fn(LoadStep, u64, u64),
+    ) -> Result<(WrittenContent<'_>, Origins), LoadError> {
+        let total = files.files.iter().map(|file| file.content.bytes).sum();
+        let mut writer = self.contents.store.writer()?;
+        let reading = |done| progress(LoadStep::Read, done, total);
+        let origins = self.time(Stage::Read, || read(files, &mut writer, reading))?;
+        Ok((writer.finish()?, origins))
     }
 
     /// Runs work that needs much processor time or memory: one at a time and with low priority.
@@ -260,6 +369,7 @@ impl PolledSource {
                 let polled = ImageState::poll(image, spec.configs_dir.as_deref(), &spec.registries);
                 Ok(Self::Image(polled.await?))
             }
+            Source::Remote(_) => unreachable!("remote sources are polled by their download"),
         }
     }
 
@@ -267,11 +377,12 @@ impl PolledSource {
         match self {
             Self::Directory(listing) => SourceState {
                 revision: Some(listing.revision().as_str().to_owned()),
-                image: None,
+                ..SourceState::default()
             },
             Self::Image(image) => SourceState {
                 revision: Some(image.revision().to_owned()),
                 image: Some(image.pinned_reference().to_owned()),
+                validators: None,
             },
         }
     }

@@ -8,6 +8,13 @@ pub const POLL: Duration = Duration::from_mins(10);
 /// First backoff after a failed pull. It doubles with each further failure, up to the poll interval.
 pub const PULL_BACKOFF: Duration = Duration::from_secs(30);
 
+/// First backoff after a remote source has failed in a way that may pass. It doubles with each further
+/// failure, up to [`MAX_REMOTE_BACKOFF`].
+pub const REMOTE_BACKOFF: Duration = Duration::from_secs(1);
+
+/// Maximum backoff of remote sources.
+pub const MAX_REMOTE_BACKOFF: Duration = Duration::from_mins(5);
+
 /// Jitter: fraction by which a delay is randomly shorter or longer.
 //
 // Replicas that started together would otherwise poll the registry together for ever.
@@ -18,7 +25,7 @@ pub const JITTER: f64 = 0.1;
 pub struct RefreshPolicy {
     /// Intervals for directories; `None` loads them once.
     pub directories: Option<WatchInterval>,
-    /// Intervals for images; `None` loads them once.
+    /// Intervals for images and remote sources; `None` loads them once.
     pub images: Option<PollPolicy>,
 }
 
@@ -79,6 +86,15 @@ impl PollPolicy {
     }
 }
 
+/// Returns the delay before the next attempt to load a remote source after failures that may pass. A
+/// longer delay that the server asks for is respected.
+pub(crate) fn remote_backoff(failures: u32, retry_after: Option<Duration>) -> Duration {
+    let doublings = failures.saturating_sub(1);
+    let backoff = REMOTE_BACKOFF.saturating_mul(2_u32.saturating_pow(doublings));
+    let backoff = backoff.min(MAX_REMOTE_BACKOFF);
+    retry_after.map_or(backoff, |delay| delay.max(backoff))
+}
+
 /// Adds jitter to a delay; `random` is between 0 and 1.
 pub(crate) fn jittered(delay: Duration, random: f64) -> Duration {
     delay.mul_f64(1.0 + JITTER * (2.0 * random - 1.0))
@@ -125,6 +141,16 @@ mod tests {
             ..PollPolicy::default()
         };
         assert_eq!(often.delay(1, false), Some(SECOND));
+    }
+
+    #[test]
+    fn a_remote_source_is_tried_again_soon_and_as_late_as_its_server_asks() {
+        let seconds = |failures, asked: Option<u64>| {
+            remote_backoff(failures, asked.map(Duration::from_secs)).as_secs()
+        };
+        let pauses = [1, 2, 3, 9, 10, u32::MAX].map(|failures| seconds(failures, None));
+        assert_eq!(pauses, [1, 2, 4, 256, 300, 300]);
+        assert_eq!((seconds(1, Some(60)), seconds(9, Some(60))), (60, 256));
     }
 
     #[test]

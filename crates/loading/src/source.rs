@@ -1,4 +1,5 @@
-//! References to catalogs: a directory, an image in a registry, or an image in an OCI layout.
+//! References to catalogs: a directory, an image in a registry or in an OCI layout, a file on an HTTP
+//! server, or a catalog of another server.
 //!
 //! Parsing accesses the disk to tell a path from the name of an image.
 
@@ -6,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use images::{ImageError, ImageSource, LayoutReference, RegistryReference};
+use remote_sources::{ReferenceError, RemoteReference};
 
 /// Name of the file that marks an OCI layout.
 const LAYOUT: &str = "oci-layout";
@@ -17,6 +19,8 @@ pub enum Source {
     Directory(PathBuf),
     /// An image in a registry or in an OCI layout.
     Image(ImageSource),
+    /// A file on an HTTP server, or a catalog of another server.
+    Remote(RemoteReference),
 }
 
 /// An error of [`Source::parse`].
@@ -27,9 +31,9 @@ pub enum SourceParseError {
         "`{0}` is not a source: write the path of a directory that exists, dir:PATH, oci:PATH, or an image with its registry such as quay.io/operatorhubio/catalog:latest"
     )]
     Unknown(String),
-    /// The text is a URL.
-    #[error("`{0}` is a URL: write the image without `{1}`")]
-    Url(String, &'static str),
+    /// The URL of a remote source is invalid.
+    #[error(transparent)]
+    Remote(#[from] ReferenceError),
     /// The text is the path of an OCI layout, without `oci:`.
     #[error("`{0}` is an OCI layout, not a directory with a catalog: write oci:{0}")]
     Layout(String),
@@ -47,8 +51,8 @@ pub enum SourceParseError {
 }
 
 impl Source {
-    /// Parses `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, an existing path, or a
-    /// reference that begins with the name of a registry. Relative paths are resolved against `base`.
+    /// Parses `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, `https://HOST/PATH`,
+    /// `catalogd+https://HOST/catalogs/NAME`, an existing path, or a reference that begins with the name of a registry. Relative paths are resolved against `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Self, SourceParseError> {
         let unknown = || SourceParseError::Unknown(text.to_owned());
         if let Some(path) = text.strip_prefix("dir:") {
@@ -68,10 +72,8 @@ impl Source {
         if let Some(image) = text.strip_prefix("docker://") {
             return Ok(RegistryReference::parse(image)?.into());
         }
-        for scheme in ["https://", "http://"] {
-            if text.starts_with(scheme) {
-                return Err(SourceParseError::Url(text.to_owned(), scheme));
-            }
+        if let Some(remote) = RemoteReference::parse(text) {
+            return Ok(Self::Remote(remote?));
         }
         let path = base.join(text);
         let exists = path.try_exists().map_err(|source| SourceParseError::Io {
@@ -98,6 +100,7 @@ impl Source {
         match self {
             Self::Directory(path) => format!("dir:{}", path.display()),
             Self::Image(image) => image.key(),
+            Self::Remote(remote) => remote.key(),
         }
     }
 
@@ -109,6 +112,7 @@ impl Source {
                 Some(path.file_name()?.to_string_lossy().into_owned())
             }
             Self::Image(image) => image.last_path_segment(),
+            Self::Remote(remote) => remote.name(),
         }
     }
 
@@ -116,15 +120,27 @@ impl Source {
     pub fn image_reference(&self) -> Option<String> {
         match self {
             Self::Image(ImageSource::Registry(image)) => Some(image.to_string()),
-            Self::Directory(_) | Self::Image(ImageSource::Layout(_)) => None,
+            Self::Directory(_) | Self::Image(ImageSource::Layout(_)) | Self::Remote(_) => None,
         }
     }
 
-    /// Returns whether it names an image by digest, whose content never changes.
+    /// Returns the reference as people see it, without secrets; `None` for a directory, whose path
+    /// concerns only its server.
+    pub fn shown_reference(&self) -> Option<String> {
+        match self {
+            Self::Directory(_) => None,
+            Self::Image(ImageSource::Registry(image)) => Some(image.to_string()),
+            Self::Image(image @ ImageSource::Layout(_)) => Some(image.key()),
+            Self::Remote(remote) => Some(remote.to_string()),
+        }
+    }
+
+    /// Returns whether it names an image or a file by digest, whose content never changes.
     pub fn is_pinned(&self) -> bool {
         match self {
             Self::Directory(_) => false,
             Self::Image(image) => image.is_pinned(),
+            Self::Remote(remote) => remote.sha256().is_some(),
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::attempt::Attempt;
 use crate::directory::{self, DirectoryFingerprint};
 use crate::event::LoaderEvent;
 use crate::low_priority::panic_message;
-use crate::pipeline::LoadPipeline;
-use crate::refresh::jittered;
+use crate::pipeline::{LoadPipeline, LoadedContent};
+use crate::refresh::{POLL, jittered, remote_backoff};
 use crate::span::LoadSpan;
 use crate::{LoadError, Source, SourceSpec, SyncStatus, WatchInterval};
 
@@ -52,11 +52,11 @@ impl SourceTask {
         observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) -> Result<(), LoaderStoppedError> {
         let mut served = None;
-        if let Source::Image(image) = &self.spec.source {
-            // The registry may be slow or down. The stored content is served meanwhile.
+        if !matches!(self.spec.source, Source::Directory(_)) {
+            // The registry or server may be slow or down. The stored content is served meanwhile.
             let begun = Instant::now();
             if let Some((content, is_analyzed)) = self.stored_content().await {
-                let is_current = image.is_pinned() && is_analyzed;
+                let is_current = self.spec.source.is_pinned() && is_analyzed;
                 let status = if is_current {
                     SyncStatus::Synced
                 } else {
@@ -77,8 +77,12 @@ impl SourceTask {
             // Taken before the directory is read, so that a change during the read is noticed.
             let before = self.fingerprint().await;
             let begun = Instant::now();
+            let mut fresh_for = None;
             let (content, status) = match self.attempt(served.as_ref(), observe).await {
-                Ok(content) => (Some(content), SyncStatus::Synced),
+                Ok(loaded) => {
+                    fresh_for = loaded.fresh_for;
+                    (Some(loaded.content), SyncStatus::Synced)
+                }
                 Err(error) => {
                     // A directory is not served from the store at the start. If it cannot be read,
                     // the stored content is better than none.
@@ -98,7 +102,7 @@ impl SourceTask {
             self.prepare(served.as_ref(), content.as_ref()).await;
             served.clone_from(&content);
 
-            let delay = self.delay(failures);
+            let delay = self.delay(failures, status.error(), fresh_for);
             let next_check = delay.and_then(|delay| Timestamp::now().checked_add(delay).ok());
             let attempt = Attempt {
                 requested,
@@ -128,7 +132,7 @@ impl SourceTask {
         &self,
         served: Option<&Content>,
         observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
-    ) -> Result<Content, LoadError> {
+    ) -> Result<LoadedContent, LoadError> {
         let name = self.name.clone();
         let observe = observe.clone();
         let progress = move |step, done, total| {
@@ -171,21 +175,33 @@ impl SourceTask {
         self.spec.refresh.directories?;
         match &self.spec.source {
             Source::Directory(root) => Some(DirectoryFingerprint::poll(root).await),
-            Source::Image(_) => None,
+            Source::Image(_) | Source::Remote(_) => None,
         }
     }
 
-    /// Returns the delay until an image is polled again; `None` if it never is, and for directories,
+    /// Returns the delay until an image or a remote source is polled again; `None` if it never is, and for directories,
     /// which are watched.
-    fn delay(&self, failures: u32) -> Option<Duration> {
-        let Source::Image(image) = &self.spec.source else {
-            return None;
+    fn delay(
+        &self,
+        failures: u32,
+        error: Option<&LoadError>,
+        fresh_for: Option<Duration>,
+    ) -> Option<Duration> {
+        let is_pinned = self.spec.source.is_pinned();
+        let policy = self.spec.refresh.images?;
+        let delay = match (&self.spec.source, error) {
+            (Source::Directory(_), _) => return None,
+            (Source::Image(_), _) => policy.delay(failures, is_pinned),
+            (Source::Remote(_), Some(LoadError::Remote(error))) if error.is_transient() => {
+                let backoff = remote_backoff(failures, error.retry_after());
+                Some(backoff)
+            }
+            // Until somebody acts, the source is polled as if it were current.
+            (Source::Remote(_), Some(_)) => Some(policy.interval.unwrap_or(POLL)),
+            (Source::Remote(_), None) => policy
+                .delay(0, is_pinned)
+                .map(|delay| delay.max(fresh_for.unwrap_or_default())),
         };
-        let delay = self
-            .spec
-            .refresh
-            .images
-            .and_then(|policy| policy.delay(failures, image.is_pinned()));
         delay.map(|delay| jittered(delay, fastrand::f64()))
     }
 
@@ -204,7 +220,7 @@ impl SourceTask {
                 };
                 directory::wait_for_change(root, interval, before.as_ref(), failed).await;
             }
-            Source::Image(_) => {
+            Source::Image(_) | Source::Remote(_) => {
                 let Some(delay) = delay else { return false };
                 sleep(delay).await;
             }
@@ -246,8 +262,21 @@ impl SourceTask {
             duration,
             requested: 0,
             failures: 0,
+            revision: self.revision(),
             at,
             next_check: None,
+        }
+    }
+
+    /// Returns the revision of the source that was loaded last; `None` for a directory, whose revision
+    /// concerns only its server.
+    fn revision(&self) -> Option<String> {
+        match self.spec.source {
+            Source::Directory(_) => None,
+            Source::Image(_) | Source::Remote(_) => {
+                let state = self.pipeline.contents.store.last_state(&self.spec.key());
+                state?.revision
+            }
         }
     }
 

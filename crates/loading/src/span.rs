@@ -6,6 +6,7 @@ use opentelemetry::{Context, KeyValue, global};
 use serving::{CatalogName, Content};
 
 use crate::metrics::{LoadResult, SourceKind, Stage};
+use crate::pipeline::LoadedContent;
 use crate::{LoadError, Source};
 
 /// Name of the tracer that spans come from.
@@ -39,9 +40,9 @@ impl LoadSpan {
     }
 
     /// Ends the span with the result of the load. `before` is the content that was served.
-    pub(crate) fn end(self, before: Option<&Content>, loaded: &Result<Content, LoadError>) {
+    pub(crate) fn end(self, before: Option<&Content>, loaded: &Result<LoadedContent, LoadError>) {
         let result = match loaded {
-            Ok(content) if before.is_some_and(|before| before.digest == content.digest) => {
+            Ok(loaded) if before.is_some_and(|before| before.digest == loaded.content.digest) => {
                 LoadResult::Unchanged
             }
             Ok(_) => LoadResult::Loaded,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use images::Registries;
+use remote_sources::HttpClient;
 use serving::{CatalogMetadata, CatalogName};
 
 use crate::{RefreshPolicy, Source};
@@ -21,7 +22,7 @@ pub struct CatalogSpec {
 /// A source with everything that is needed to load it and to keep it current.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceSpec {
-    /// A directory or an image.
+    /// A directory, an image, or a remote source.
     pub source: Source,
     /// The directory of an image that holds the catalog; `None` takes the one that the image's
     /// label names.
@@ -30,6 +31,8 @@ pub struct SourceSpec {
     pub refresh: RefreshPolicy,
     /// Client for registries: credentials, mirrors, certificates.
     pub registries: Registries,
+    /// Client for HTTP servers.
+    pub http: HttpClient,
 }
 
 impl SourceSpec {
@@ -40,6 +43,7 @@ impl SourceSpec {
             configs_dir: None,
             refresh: RefreshPolicy::ONCE,
             registries,
+            http: HttpClient::default(),
         }
     }
 
@@ -55,18 +59,21 @@ impl SourceSpec {
     pub fn poll_interval(&self) -> Option<Duration> {
         match &self.source {
             Source::Directory(_) => self.refresh.directories.map(|interval| interval.poll),
-            Source::Image(image) => self
+            Source::Image(_) | Source::Remote(_) => self
                 .refresh
                 .images
-                .and_then(|policy| policy.delay(0, image.is_pinned())),
+                .and_then(|policy| policy.delay(0, self.source.is_pinned())),
         }
     }
 
     /// Returns whether one task can keep both sources current: they have the same files, poll
     /// interval and credentials.
     pub(crate) fn is_same_task(&self, other: &Self) -> bool {
-        let is_same_access =
-            matches!(self.source, Source::Directory(_)) || self.registries == other.registries;
+        let is_same_access = match self.source {
+            Source::Directory(_) => true,
+            Source::Image(_) => self.registries == other.registries,
+            Source::Remote(_) => self.http == other.http,
+        };
         is_same_access && self.key() == other.key() && self.refresh == other.refresh
     }
 }

@@ -10,6 +10,7 @@ use fbc::IndexError;
 use fbc_read::ReadError;
 use images::unpack::UnpackError;
 use images::{ImageError, RefusalCode};
+use remote_sources::RemoteError;
 use serving::FailureReason;
 use store::StoreError;
 
@@ -45,6 +46,22 @@ pub enum LoadError {
     /// The image cannot be fetched.
     #[error("cannot read the source")]
     Image(#[from] ImageError),
+    /// The remote source cannot be downloaded.
+    #[error("cannot read the source")]
+    Remote(#[from] RemoteError),
+    /// The downloaded file cannot be unpacked.
+    #[error("cannot unpack the downloaded file")]
+    Archive(#[source] UnpackError),
+    /// The content is much smaller than the last one.
+    #[error(
+        "the source has only {packages} packages left of {former}: this content is served if the next attempt finds the same one; --accept-shrink accepts it at once"
+    )]
+    Shrunk {
+        /// Number of packages.
+        packages: usize,
+        /// Number of packages of the last content.
+        former: usize,
+    },
     /// The image cannot be unpacked.
     #[error("cannot unpack the image")]
     Unpack(#[from] UnpackError),
@@ -149,12 +166,19 @@ impl LoadError {
     /// Returns the reason of the failure.
     pub fn reason(&self) -> FailureReason {
         match self {
-            Self::Directory(_) => FailureReason::SourceUnreadable,
-            Self::Unstable { .. } | Self::Emptied { .. } => FailureReason::SourceUnstable,
+            Self::Unstable { .. } | Self::Emptied { .. } | Self::Shrunk { .. } => {
+                FailureReason::SourceUnstable
+            }
+            Self::Remote(RemoteError::Auth(_) | RemoteError::Unauthorized { .. }) => {
+                FailureReason::Unauthorized
+            }
+            Self::Directory(_) | Self::Remote(_) => FailureReason::SourceUnreadable,
             Self::Image(error) => image_reason(error),
             Self::Unpack(UnpackError::NoRoot) | Self::NoFiles { .. } => FailureReason::NoCatalog,
-            Self::Unpack(UnpackError::Io { .. }) | Self::Store(_) => FailureReason::StorageFailed,
-            Self::Unpack(_) => FailureReason::InvalidImage,
+            Self::Unpack(UnpackError::Io { .. })
+            | Self::Archive(UnpackError::Io { .. })
+            | Self::Store(_) => FailureReason::StorageFailed,
+            Self::Unpack(_) | Self::Archive(_) => FailureReason::InvalidImage,
             Self::Read(_)
             | Self::Grown { .. }
             | Self::TooManyDocuments { .. }

@@ -193,6 +193,7 @@ async fn current(
     Arc::new(pipeline)
         .load(&folders.desired("a", "a").source, progress)
         .await
+        .map(|loaded| loaded.content)
 }
 
 fn packages(report: &Report) -> Option<Vec<String>> {

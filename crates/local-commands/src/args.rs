@@ -16,7 +16,7 @@ pub use self::edit::{
     InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs, RenderArgs, RenderTemplateArgs,
     TemplateType,
 };
-pub use images::{ImageArgs, RegistryArgs, SignatureArgs};
+pub use images::{HttpArgs, ImageArgs, RegistryArgs, SignatureArgs};
 pub use mirror::{
     MirrorCatalogArgs, MirrorCommand, MirrorDestinationArgs, MirrorLoadArgs, MirrorPlanArgs,
     MirrorRunArgs, MirrorSelectionArgs, MirrorVerifyArgs,

@@ -10,6 +10,7 @@ use http_server::{MetricsWriter, Scale};
 use images::registry_metrics;
 use jiff::Timestamp;
 use loading::{CatalogLoads, LoadResult, LoadStatistics};
+use remote_sources::remote_requests;
 use serving::{CatalogName, Served};
 
 use super::ServerMetrics;
@@ -216,8 +217,15 @@ pub(super) fn registries(writer: &mut MetricsWriter<'_>) -> fmt::Result {
     ];
     let requests =
         results.map(|(result, count)| ([("kind", "registry"), ("result", result)], count.get()));
-    let help =
-        "Requests for manifests, configs and layers; retried ones failed and were sent again.";
+    let remote = remote_requests().iter().flat_map(|(kind, results)| {
+        results.iter().map(move |(result, count)| {
+            let labels = [("kind", kind.as_str()), ("result", result.as_str())];
+            (labels, count.get())
+        })
+    });
+    let requests = requests.into_iter().chain(remote);
+    let help = "Requests for manifests, configs and layers (retried ones failed and were sent again), \
+                and polls of HTTP sources.";
     writer.counter("catalogql_source_requests", help, requests)?;
     let bytes = [([("kind", "registry")], registry.bytes.get())];
     writer.counter(

@@ -24,7 +24,9 @@ use tokio::sync::watch;
 pub use cache::{BoundedCache, CacheUsage};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, CatalogNameError};
-pub use status::{FailureReason, LoadFailure, LoadStatus, LoadStatuses};
+pub use status::{
+    CatalogSourceKind, FailureReason, LoadFailure, LoadStatus, LoadStatuses, SourceDescription,
+};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 
 use visibility::NarrowedSnapshots;

@@ -30,6 +30,34 @@ pub struct LoadStatus {
     pub last_failure: Option<LoadFailure>,
     /// Time of the next poll of the source; `None` if it is not polled, or watched all the time.
     pub next_check: Option<Timestamp>,
+    /// The source; `None` if it is unknown.
+    pub source: Option<SourceDescription>,
+}
+
+/// The source of a catalog, as people see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceDescription {
+    /// Kind of the source.
+    pub kind: CatalogSourceKind,
+    /// Reference without secrets; `None` for a directory.
+    pub reference: Option<String>,
+    /// Revision of the source that was loaded last; `None` if there is none, or for a directory.
+    pub revision: Option<String>,
+}
+
+/// Kind of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogSourceKind {
+    /// A directory.
+    Directory,
+    /// An image in a registry.
+    Registry,
+    /// An image in an OCI layout.
+    Layout,
+    /// A file on an HTTP server.
+    Http,
+    /// A catalog of a catalogd.
+    Catalogd,
 }
 
 /// A failed attempt to load a catalog.
@@ -48,17 +76,17 @@ pub struct LoadFailure {
 /// Reason of a failed attempt to load a source, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureReason {
-    /// The directory, or something in it, cannot be read.
+    /// The directory, or something in it, cannot be read, or an HTTP server does not send the file.
     SourceUnreadable,
-    /// The directory changed each time it was read, or has just become empty.
+    /// The source changed each time it was read, or has just lost most of its packages.
     SourceUnstable,
     /// The registry cannot be reached, does not answer in time, or has too many requests.
     RegistryUnavailable,
-    /// The registry rejects the credentials, or requires some.
+    /// The registry or server rejects the credentials, or requires some.
     Unauthorized,
     /// The image, or a part of it, does not exist.
     ImageNotFound,
-    /// The image is damaged, hostile, too large, or of an unknown form.
+    /// The image or downloaded file is damaged, hostile, too large, or of an unknown form.
     InvalidImage,
     /// The image does not say where its catalog is, or has no file there.
     NoCatalog,

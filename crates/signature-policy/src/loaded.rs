@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::certificate::{Certificate, parse_pem};
 use crate::document::{
-    DataSource, PolicyError, Requirement, ScopeTable, SigstoreSigned, SigstoreTrust,
+    DataSource, PolicyError, Requirement, ScopeTable, SignedBy, SigstoreSigned, SigstoreTrust,
 };
 use crate::evidence::{Evidence, ImageSignatures, MAX_SIGNATURES, SignedManifest};
 use crate::key::{KeyError, MAX_KEYRING_BYTES, MAX_KEYS, PublicKey};
@@ -40,6 +40,8 @@ enum LoadedRequirement {
     InsecureAcceptAnything,
     Reject,
     SigstoreSigned(Box<SigstoreRequirement>),
+    /// The keys of the requirement are not read: it never holds.
+    SignedBy(SignedBy),
 }
 
 /// An image that is judged.
@@ -96,12 +98,9 @@ impl<R: FnMut(&Path) -> io::Result<Vec<u8>>> SourceReader<R> {
                 let loaded = self.sigstore(signed)?;
                 Ok(LoadedRequirement::SigstoreSigned(Box::new(loaded)))
             }
-            Requirement::SignedBy(signed) => Err(PolicyError::new(format!(
-                "`signedBy` with {} {} for {} needs OpenPGP, which this program is built without: use `sigstoreSigned`",
-                signed.keys.len(),
-                signed.key_type,
-                signed.identity.name(),
-            ))),
+            // Policies of whole systems name OpenPGP keys for some registries. Images of other
+            // registries must not be refused for that.
+            Requirement::SignedBy(signed) => Ok(LoadedRequirement::SignedBy(signed.clone())),
             Requirement::SignedBaseLayer => Err(PolicyError::new(
                 "`signedBaseLayer` is not supported, as in other tools",
             )),
@@ -300,6 +299,7 @@ impl LoadedRequirement {
             Self::InsecureAcceptAnything => "insecureAcceptAnything",
             Self::Reject => "reject",
             Self::SigstoreSigned(_) => "sigstoreSigned",
+            Self::SignedBy(_) => "signedBy",
         }
     }
 }
@@ -320,6 +320,16 @@ impl JudgedImage<'_> {
                         "policy rejects `{}` by the scope `{}`",
                         self.image.identity(),
                         self.scope
+                    ),
+                }),
+                LoadedRequirement::SignedBy(signed) => fulfilled.refusals.push(Refusal {
+                    code: RefusalCode::RequirementUnsupported,
+                    message: format!(
+                        "the scope `{}` requires `signedBy` with {} {} for {}, and OpenPGP signatures are not supported: use `sigstoreSigned`",
+                        self.scope,
+                        signed.keys.len(),
+                        signed.key_type,
+                        signed.identity.name(),
                     ),
                 }),
                 LoadedRequirement::SigstoreSigned(requirement) => {

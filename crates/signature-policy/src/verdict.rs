@@ -68,6 +68,8 @@ pub enum RefusalCode {
     SignatureUnreachable,
     /// The policy verifies nothing, and the settings require a signature.
     SignatureNotRequiredByPolicy,
+    /// The policy requires a signature of a kind that is not supported.
+    RequirementUnsupported,
     /// The policy rejects the image.
     PolicyRejects,
     /// The policy, or a key of it, cannot be read.
@@ -86,6 +88,7 @@ impl RefusalCode {
             Self::SignatureOfAnotherName => "SIGNATURE_OF_ANOTHER_NAME",
             Self::SignatureUnreachable => "SIGNATURE_UNREACHABLE",
             Self::SignatureNotRequiredByPolicy => "SIGNATURE_NOT_REQUIRED_BY_POLICY",
+            Self::RequirementUnsupported => "REQUIREMENT_UNSUPPORTED",
             Self::PolicyRejects => "POLICY_REJECTS",
             Self::PolicyUnreadable => "POLICY_UNREADABLE",
         }

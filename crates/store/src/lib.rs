@@ -239,6 +239,25 @@ impl Store {
             .is_some_and(|record| record.revision.as_deref() == revision)
     }
 
+    /// Returns the state in which a source provided its last content.
+    pub fn last_state(&self, key: &str) -> Option<SourceState> {
+        self.record(key).map(|record| SourceState {
+            revision: record.revision,
+            image: record.image,
+            validators: record.validators,
+        })
+    }
+
+    /// Replaces the validators of a source whose content is unchanged.
+    pub fn set_validators(&self, key: &str, validators: Option<String>) -> Result<(), StoreError> {
+        let _writing = lock_mutex(&self.write_lock);
+        let Some(mut record) = self.record(key) else {
+            return Ok(());
+        };
+        record.validators = validators;
+        self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)
+    }
+
     /// Returns the size in bytes of the content that a source provided last; 0 if it is unknown.
     pub fn last_bytes(&self, key: &str) -> u64 {
         self.record(key).map_or(0, |record| record.bytes)

@@ -22,6 +22,8 @@ pub struct Record {
     pub revision: Option<String>,
     /// Reference by digest to the image that was read; `None` if the source is not an image.
     pub image: Option<String>,
+    /// Validators of the source, as [`SourceState::validators`].
+    pub validators: Option<String>,
     /// Digest of the content.
     pub content: Digest,
     /// Length of the content in bytes.
@@ -54,6 +56,8 @@ pub struct SourceState {
     pub revision: Option<String>,
     /// Reference by digest to the image; `None` if the source is not an image.
     pub image: Option<String>,
+    /// Text by which the source's next poll asks only for changes; the store does not interpret it.
+    pub validators: Option<String>,
 }
 
 /// A content by its digest, with its length in bytes.
@@ -72,6 +76,9 @@ struct RecordFile {
     // Absent in files of builds that did not support images.
     #[serde(default)]
     image: Option<String>,
+    // Absent in files of builds that did not support remote sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    validators: Option<String>,
     content: String,
     bytes: u64,
     #[serde(rename = "notes")]
@@ -126,6 +133,7 @@ impl Record {
             key: key.to_owned(),
             revision: state.revision.clone(),
             image: state.image.clone(),
+            validators: state.validators.clone(),
             content: digest,
             bytes,
             analysis,
@@ -162,6 +170,7 @@ impl Record {
             key: file.key,
             revision: file.revision,
             image: file.image,
+            validators: file.validators,
             content: Digest::parse(&file.content)?,
             bytes: file.bytes,
             analysis: Digest::parse(&file.analysis)?,
@@ -181,6 +190,7 @@ impl Record {
             key: self.key.clone(),
             revision: self.revision.clone(),
             image: self.image.clone(),
+            validators: self.validators.clone(),
             content: self.content.to_string(),
             bytes: self.bytes,
             analysis: self.analysis.to_string(),

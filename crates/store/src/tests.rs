@@ -107,7 +107,7 @@ fn keep(
         key,
         &SourceState {
             revision: revision.map(str::to_owned),
-            image: None,
+            ..SourceState::default()
         },
         &notes(7),
     )
@@ -178,6 +178,7 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
     let state = |revision: &str| SourceState {
         revision: Some(revision.to_owned()),
         image: Some("image@sha256:1".to_owned()),
+        validators: None,
     };
     assert_eq!(
         store

@@ -9,6 +9,7 @@ use http_content::coding;
 use images::{copy, unpack};
 use install_preview::render::MAX_REPEATED_BYTES;
 use install_preview::{bundle, crd_upgrade, rights, summary};
+use remote_sources::FetchLimits;
 
 use super::{row_name, row_value};
 
@@ -28,6 +29,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(editing_limits());
     all.extend(mirror_limits());
     all.extend(pull_limits());
+    all.extend(download_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
     all.extend(kube_api_and_grpc_limits());
@@ -647,6 +649,43 @@ fn pull_limits() -> Vec<(&'static str, String)> {
         ("poll", format!("{} s", loading::POLL.as_secs())),
         ("retry", format!("{} s", loading::PULL_BACKOFF.as_secs())),
         ("jitter", format!("{} %", loading::JITTER * 100.0)),
+    ]
+}
+
+fn download_limits() -> Vec<(&'static str, String)> {
+    let FetchLimits {
+        connect_timeout,
+        silence,
+        min_bytes_per_second,
+        total,
+        head_bytes,
+        body_bytes,
+        attempts,
+        ..
+    } = FetchLimits::default();
+    let seconds = |duration: std::time::Duration| format!("{} s", duration.as_secs());
+    vec![
+        ("download connection", seconds(connect_timeout)),
+        ("download silence", seconds(silence)),
+        ("download rate", min_bytes_per_second.to_string()),
+        ("download time", seconds(total)),
+        ("response head", head_bytes.to_string()),
+        ("download", body_bytes.to_string()),
+        ("download attempts", attempts.to_string()),
+        ("redirects", remote_sources::MAX_REDIRECTS.to_string()),
+        ("validator", remote_sources::MAX_VALIDATOR_BYTES.to_string()),
+        ("fresh response", seconds(remote_sources::MAX_FRESH)),
+        (
+            "connections to a host",
+            remote_sources::MAX_CONNECTIONS_PER_HOST.to_string(),
+        ),
+        ("downloads", remote_sources::MAX_DOWNLOADS.to_string()),
+        ("secret", remote_sources::MAX_SECRET_BYTES.to_string()),
+        ("first download retry", seconds(loading::REMOTE_BACKOFF)),
+        (
+            "longest download retry",
+            seconds(loading::MAX_REMOTE_BACKOFF),
+        ),
     ]
 }
 

@@ -6,8 +6,8 @@ use fbc_grammar::Digest;
 use fbc_read::origin::{FileOrigin, Origins};
 use serde_json::{Map, Value, json};
 use serving::{
-    CatalogMetadata, Catalogs, CatalogsWriter, Content, FailureReason, LoadFailure, LoadStatus,
-    RememberedContent, Served, catalogs,
+    CatalogMetadata, CatalogSourceKind, Catalogs, CatalogsWriter, Content, FailureReason,
+    LoadFailure, LoadStatus, RememberedContent, Served, SourceDescription, catalogs,
 };
 
 use crate::errors::Outcome;
@@ -173,6 +173,11 @@ fn status(failure: Option<FailureReason>, success: Option<&str>) -> LoadStatus {
     };
     let next_check = Some("2026-11-21T03:20:00Z".parse().unwrap());
     LoadStatus {
+        source: Some(SourceDescription {
+            kind: CatalogSourceKind::Http,
+            reference: Some("https://example.com/catalog.json".to_owned()),
+            revision: Some("bytes sha256:0".to_owned()),
+        }),
         last_success,
         last_failure: failure.map(failed),
         next_check,

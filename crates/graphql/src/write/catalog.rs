@@ -62,6 +62,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                         .as_deref(),
                 );
             }
+            CatalogField::Source => return writer.catalog_source(served, field),
             CatalogField::Status => return writer.catalog_status(served, field),
             CatalogField::Contents => return writer.catalog_contents(served, field),
             CatalogField::PackageCount => writer.count(served.content.catalog.packages().len()),

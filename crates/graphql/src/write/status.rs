@@ -5,11 +5,15 @@ use std::sync::Arc;
 
 use fbc_grammar::Digest;
 use jiff::Timestamp;
-use serving::{FailureReason, LoadFailure, LoadStatus, Served};
+use serving::{
+    CatalogSourceKind, FailureReason, LoadFailure, LoadStatus, Served, SourceDescription,
+};
 
 use super::catalog::CatalogObject;
 use super::{Object, PlannedField, ResponseWriter, WriteResult};
-use crate::fields::{CatalogContentField, CatalogStatusField, LoadFailureField};
+use crate::fields::{
+    CatalogContentField, CatalogSourceField, CatalogStatusField, LoadFailureField,
+};
 
 /// The type `CatalogStatus`.
 #[derive(Clone, Copy)]
@@ -17,6 +21,13 @@ struct StatusObject<'a, 's> {
     name: &'s str,
     served: Option<&'a Served>,
     status: &'s LoadStatus,
+}
+
+/// The type `CatalogSource`.
+struct SourceObject<'a> {
+    source: &'a SourceDescription,
+    checked_at: Option<Timestamp>,
+    changed_at: Option<Timestamp>,
 }
 
 /// The type `CatalogContent`.
@@ -55,6 +66,21 @@ impl<'a> ResponseWriter<'a> {
             },
             field,
         )
+    }
+
+    /// `Catalog.source`.
+    pub(super) fn catalog_source(
+        &mut self,
+        served: &'a Served,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let status = self.context.snapshot.status(&served.name);
+        let object = status.source.as_ref().map(|source| SourceObject {
+            source,
+            checked_at: status.last_success,
+            changed_at: served.content.last_unpacked,
+        });
+        self.optional_object(object.as_ref(), field)
     }
 
     /// `Catalog.contents`.
@@ -110,6 +136,28 @@ impl<'a> Object<'a> for StatusObject<'a, '_> {
     }
 }
 
+impl<'a> Object<'a> for &SourceObject<'_> {
+    type Field = CatalogSourceField;
+
+    fn write(
+        self,
+        name: CatalogSourceField,
+        _: &'a PlannedField<'a>,
+        writer: &mut ResponseWriter<'a>,
+    ) -> WriteResult {
+        match name {
+            CatalogSourceField::Kind => writer.static_string(kind(self.source.kind)),
+            CatalogSourceField::Reference => {
+                writer.optional_string(self.source.reference.as_deref());
+            }
+            CatalogSourceField::Revision => writer.optional_string(self.source.revision.as_deref()),
+            CatalogSourceField::CheckedAt => writer.optional_time(self.checked_at),
+            CatalogSourceField::ChangedAt => writer.optional_time(self.changed_at),
+        }
+        Ok(())
+    }
+}
+
 impl<'a> Object<'a> for &LoadFailure {
     type Field = LoadFailureField;
 
@@ -145,6 +193,16 @@ impl<'a> Object<'a> for &CatalogContent {
             CatalogContentField::UnpackedAt => writer.optional_time(self.last_unpacked),
         }
         Ok(())
+    }
+}
+
+fn kind(kind: CatalogSourceKind) -> &'static str {
+    match kind {
+        CatalogSourceKind::Directory => "DIRECTORY",
+        CatalogSourceKind::Registry => "REGISTRY",
+        CatalogSourceKind::Layout => "LAYOUT",
+        CatalogSourceKind::Http => "HTTP",
+        CatalogSourceKind::Catalogd => "CATALOGD",
     }
 }
 

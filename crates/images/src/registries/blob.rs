@@ -200,7 +200,7 @@ fn continues_at(response: &Response, byte: u64) -> bool {
 }
 
 /// Parses the first byte of `Content-Range`.
-fn range_start(headers: &HeaderMap) -> Option<u64> {
+pub fn range_start(headers: &HeaderMap) -> Option<u64> {
     let range = headers
         .get(CONTENT_RANGE)?
         .to_str()

@@ -18,7 +18,7 @@ pub(super) async fn read(mut response: Response, limit: u64) -> reqwest::Result<
 }
 
 /// Parses `Retry-After`: seconds, or a date in the future.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     match text.parse() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),

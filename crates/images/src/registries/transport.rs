@@ -53,8 +53,7 @@ enum RedirectError {
 
 impl RegistryTransport {
     pub(super) fn new(mut settings: RegistrySettings) -> Result<Self, ImageError> {
-        // Fails if another part of the program has installed a provider, which is fine.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        install_crypto_provider();
         settings.conf = settings.conf.with_insecure(&settings.insecure);
         let mut authorities = Vec::new();
         for pem in &settings.authorities {
@@ -158,8 +157,14 @@ pub(super) fn continue_trace(request: RequestBuilder) -> RequestBuilder {
     request.header("traceparent", format!("00-{trace}-{parent}-{flags:02x}"))
 }
 
+/// Installs the cryptography that all TLS clients of this process use.
+pub fn install_crypto_provider() {
+    // Fails if another part of the program has installed a provider, which is fine.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+}
+
 /// Parses certificates of authorities in PEM.
-fn parse_certificates(pem: &str) -> Result<Vec<Certificate>, String> {
+pub fn parse_certificates(pem: &str) -> Result<Vec<Certificate>, String> {
     let mut found = Vec::new();
     for der in CertificateDer::pem_slice_iter(pem.as_bytes()) {
         let der = der.map_err(|error| error.to_string())?;
@@ -195,7 +200,7 @@ pub(super) fn unreachable(host: &str, error: reqwest::Error) -> RegistryRequestE
     // The URL may contain a signature, and the error names the host already.
     let error = error.without_url();
     let host = host.to_owned();
-    match tls_error(&error) {
+    match find_tls_error(&error) {
         // A trusted authority with the same name, such as its predecessor, makes the signature
         // invalid.
         Some(rustls::Error::InvalidCertificate(
@@ -225,7 +230,7 @@ pub(super) fn unreachable(host: &str, error: reqwest::Error) -> RegistryRequestE
 }
 
 /// Finds a TLS error among the causes of an error.
-fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
+pub fn find_tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         // `io::Error::source` skips the error that it wraps.

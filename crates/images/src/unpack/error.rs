@@ -17,7 +17,7 @@ const MAX_SHOWN_CHARS: usize = 200;
 /// The location of an archive entry, for errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryLocation {
-    /// Number of the layer, from 1.
+    /// Number of the layer, from 1; 0 for an archive that is no layer.
     layer: u32,
     /// Path of the entry in the archive, escaped and shortened.
     path: String,
@@ -81,7 +81,7 @@ pub enum UnpackError {
         limit: usize,
     },
     /// The archives have too many headers.
-    #[error("the layers have more than {limit} entries, counted up to layer {layer}")]
+    #[error("the layers have more than {limit} entries, counted up to {}", layer_name(*layer))]
     TooManyHeaders {
         /// Location at which the limit was exceeded.
         layer: u32,
@@ -89,7 +89,7 @@ pub enum UnpackError {
         limit: u64,
     },
     /// An extended header is too long.
-    #[error("an entry of layer {layer} has an extended header of more than {limit} bytes")]
+    #[error("an entry of {} has an extended header of more than {limit} bytes", layer_name(*layer))]
     HeaderTooLarge {
         /// Number of the layer.
         layer: u32,
@@ -98,7 +98,7 @@ pub enum UnpackError {
     },
     /// The uncompressed layers are too long.
     #[error(
-        "the layers have more than {limit} bytes when they are uncompressed, counted up to layer {layer}"
+        "the layers have more than {limit} bytes when they are uncompressed, counted up to {}", layer_name(*layer)
     )]
     TooManyUncompressed {
         /// Location at which the limit was exceeded.
@@ -108,7 +108,7 @@ pub enum UnpackError {
     },
     /// The compression ratio of a layer is too high.
     #[error(
-        "layer {layer} has more than {limit} times the bytes of its blob, which no catalog has"
+        "{} has more than {limit} times the bytes of its blob, which no catalog has", layer_name(*layer)
     )]
     RatioExceeded {
         /// Number of the layer.
@@ -169,7 +169,7 @@ pub enum UnpackError {
     )]
     TooManyNames(String, u64),
     /// The compression format of a layer is not supported.
-    #[error("layer {layer} is compressed with {coding}: gzip, zstd and plain archives can be read")]
+    #[error("{} is compressed with {coding}: gzip, zstd and plain archives can be read", layer_name(*layer))]
     UnknownCoding {
         /// Number of the layer.
         layer: u32,
@@ -177,7 +177,7 @@ pub enum UnpackError {
         coding: &'static str,
     },
     /// A layer is not a valid archive.
-    #[error("layer {layer} is damaged or not a tar archive")]
+    #[error("{} is damaged or not a tar archive", layer_name(*layer))]
     Damaged {
         /// Number of the layer.
         layer: u32,
@@ -187,15 +187,21 @@ pub enum UnpackError {
     /// An archive ends in the middle of a content.
     #[error("the layer ends in the middle of {0}")]
     Truncated(EntryLocation),
+    /// An archive has no end.
+    #[error("the archive has no end: it is cut off")]
+    NoEnd,
+    /// A file is neither an archive nor one of a catalog.
+    #[error("the file is {0}, not an archive or a file of a catalog")]
+    UnknownFile(&'static str),
     /// A layer has data after the end of its archive.
-    #[error("layer {layer} has data after the end of its archive")]
+    #[error("{} has data after the end of its archive", layer_name(*layer))]
     TrailingData {
         /// Number of the layer.
         layer: u32,
     },
     /// The uncompressed digest of a layer differs from that in the image config.
     #[error(
-        "layer {layer} has the digest {found} instead of {expected}, its diff_id in the image config"
+        "{} has the digest {found} instead of {expected}, its diff_id in the image config", layer_name(*layer)
     )]
     DigestMismatch {
         /// Number of the layer.
@@ -331,7 +337,7 @@ impl EntryLocation {
 
 impl fmt::Display for EntryLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` in layer {}", self.path, self.layer)
+        write!(f, "`{}` in {}", self.path, layer_name(self.layer))
     }
 }
 
@@ -362,6 +368,14 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> 
         action,
         path: path.to_owned(),
         source,
+    }
+}
+
+/// Returns the name of a layer for errors.
+fn layer_name(layer: u32) -> String {
+    match layer {
+        super::ARCHIVE => "the archive".to_owned(),
+        _ => format!("layer {layer}"),
     }
 }
 

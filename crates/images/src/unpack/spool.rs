@@ -82,6 +82,36 @@ impl Spool {
         })
     }
 
+    /// Appends everything that a reader has, up to a limit in bytes; `None` if it has more.
+    pub(super) fn add_all(
+        &mut self,
+        content: &mut impl Read,
+        limit: u64,
+    ) -> Result<Option<FileContent>, UnpackError> {
+        let start = self.bytes;
+        loop {
+            match content.read(&mut self.buffer) {
+                Ok(0) => break,
+                Ok(read) => {
+                    let written = self.file.write_all(&self.buffer[..read]);
+                    written.map_err(|source| {
+                        io_error("write files of the source to", &self.folder, source)
+                    })?;
+                    self.bytes += read as u64;
+                    if self.bytes - start > limit {
+                        return Ok(None);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_error(super::ARCHIVE, error)),
+            }
+        }
+        Ok(Some(FileContent {
+            start,
+            bytes: self.bytes - start,
+        }))
+    }
+
     /// Reads bytes of a content from an offset on into a buffer. Returns the number of bytes, 0 at
     /// the end.
     pub(super) fn read(

@@ -104,6 +104,34 @@ impl<'a> LayerStream<'a> {
         })
     }
 
+    /// Reads the first bytes, up to the length of a buffer. Returns their number.
+    pub(super) fn read_start(&mut self, buffer: &mut [u8]) -> Result<usize, UnpackError> {
+        let mut length = 0;
+        while length < buffer.len() {
+            match self.read(&mut buffer[length..]) {
+                Ok(0) => break,
+                Ok(read) => length += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_error(self.layer, error)),
+            }
+        }
+        Ok(length)
+    }
+
+    /// Reads the rest of the layer like [`Self::finish`]. The archive must have its end: two blocks of
+    /// zeros.
+    pub(super) fn finish_with_end(self) -> Result<(), UnpackError> {
+        let counters = self.counters;
+        let before = counters.uncompressed.get();
+        self.finish()?;
+        let bytes = counters.uncompressed.get() - before;
+        let end = counters.content_end.get().next_multiple_of(BLOCK);
+        if bytes < end + 2 * BLOCK {
+            return Err(UnpackError::NoEnd);
+        }
+        Ok(())
+    }
+
     /// Reads the rest of the layer, which must be padding, and verifies the digest.
     pub(super) fn finish(mut self) -> Result<(), UnpackError> {
         let mut buffer = vec![0; BUFFER_BYTES];

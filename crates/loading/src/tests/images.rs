@@ -376,6 +376,7 @@ async fn a_registry_that_does_not_answer_keeps_nothing_waiting() {
     let state = SourceState {
         revision: Some(revision),
         image: Some("by-digest".to_owned()),
+        ..SourceState::default()
     };
     folders
         .store()

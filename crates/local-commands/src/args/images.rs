@@ -10,6 +10,8 @@ use clap::ValueHint;
 pub struct ImageArgs {
     #[command(flatten)]
     pub registries: RegistryArgs,
+    #[command(flatten)]
+    pub http: HttpArgs,
     /// Directory of the catalog in an image [default: the directory that the image's label names]
     #[arg(long, value_name = "PATH")]
     pub configs_dir: Option<String>,
@@ -59,4 +61,19 @@ pub struct SignatureArgs {
     /// index suffices
     #[arg(long)]
     pub verify_instances_only: bool,
+}
+
+/// Access to HTTP servers with files and catalogs.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "HTTP sources")]
+pub struct HttpArgs {
+    /// File with credentials for HTTP sources, by prefixes of their URLs (YAML)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub http_auth: Option<PathBuf>,
+    /// Host that redirects may lead to although its address is not public. May be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allow_private: Vec<String>,
+    /// Serve a content of an HTTP source at once that has lost more than half of its packages
+    #[arg(long)]
+    pub accept_shrink: bool,
 }

@@ -7,7 +7,7 @@ use loading::{LoadError, RefreshPolicy, load_once};
 use serving::Content;
 use tokio::runtime::{Builder, Runtime};
 
-use super::registries::{RegistryAccess, needs_registry};
+use super::registries::{HttpAccess, RegistryAccess, SourceClients, needs_http, needs_registry};
 use super::sources::SourceReference;
 use super::terminal::Terminal;
 use crate::args::ImageArgs;
@@ -22,13 +22,15 @@ pub(super) fn load<'a>(
     sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
-    let needs_registry = needs_registry(
-        sources
-            .clone()
-            .into_iter()
-            .map(|(_, reference)| &reference.source),
-    );
-    let registries = RegistryAccess::default().update(&images.registries, needs_registry)?;
+    let named = || {
+        let sources = sources.clone().into_iter();
+        sources.map(|(_, reference)| &reference.source)
+    };
+    let clients = SourceClients {
+        registries: RegistryAccess::default()
+            .update(&images.registries, needs_registry(named()))?,
+        http: HttpAccess::default().update(images, needs_http(named()))?,
+    };
     let terminal = Arc::new(Terminal::default());
     let folder = std::env::temp_dir();
     let runtime = runtime()?;
@@ -36,7 +38,7 @@ pub(super) fn load<'a>(
         let shown = Arc::clone(&terminal);
         let shown_as = name.to_owned();
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
-        let spec = reference.spec(RefreshPolicy::ONCE, &registries);
+        let spec = reference.spec(RefreshPolicy::ONCE, &clients);
         let content = runtime.block_on(load_once(&spec, &folder, progress));
         terminal.done(name);
         content

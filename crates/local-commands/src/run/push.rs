@@ -15,7 +15,7 @@ use super::once;
 use super::output::{count, ignore_closed_pipe};
 use super::registries::RegistryAccess;
 use super::sources::SourceReference;
-use crate::args::{ImageArgs, PushArgs, RegistryArgs};
+use crate::args::{HttpArgs, ImageArgs, PushArgs, RegistryArgs};
 
 /// A file of a listing as a reader.
 struct ListedReader(OpenFile);
@@ -77,6 +77,7 @@ fn validate(
     let source = Source::Directory(std::path::absolute(directory)?);
     let images = ImageArgs {
         registries: registries.clone(),
+        http: HttpArgs::default(),
         configs_dir: None,
     };
     let content = once::load_one(

@@ -8,12 +8,13 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use images::{ImageSource, Registries, RegistriesConf, RegistryCredentials, RegistrySettings};
-use loading::Source;
+use loading::{HttpClient, HttpSettings, Source};
+use remote_sources::AuthEntry;
 
 use super::signature_policy::{UnreadablePolicy, read_verification};
-use crate::args::RegistryArgs;
+use crate::args::{ImageArgs, RegistryArgs};
 
 /// `registries.conf` of the system.
 const SYSTEM_CONF: &str = "/etc/containers/registries.conf";
@@ -59,6 +60,84 @@ impl RegistryAccess {
     }
 }
 
+/// The clients for all sources.
+#[derive(Clone, Debug)]
+pub struct SourceClients {
+    /// Client for registries.
+    pub registries: Registries,
+    /// Client for HTTP servers.
+    pub http: HttpClient,
+}
+
+/// The client for HTTP servers, created anew when its settings have changed.
+#[derive(Debug, Default)]
+pub struct HttpAccess(Option<HttpClient>);
+
+impl HttpAccess {
+    /// Reads the flags and their files. A client whose settings are unchanged keeps its connections.
+    pub fn update(&mut self, args: &ImageArgs, needs_http: bool) -> anyhow::Result<HttpClient> {
+        let settings = if needs_http {
+            http_settings(args)?
+        } else {
+            HttpSettings::default()
+        };
+        if let Some(client) = self
+            .0
+            .as_ref()
+            .filter(|client| *client.settings() == settings)
+        {
+            return Ok(client.clone());
+        }
+        let client = HttpClient::new(settings)?;
+        self.0 = Some(client.clone());
+        Ok(client)
+    }
+}
+
+/// Returns whether one of these sources is on an HTTP server.
+pub fn needs_http<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
+    let mut sources = sources.into_iter();
+    sources.any(|source| matches!(source, Source::Remote(_)))
+}
+
+fn http_settings(args: &ImageArgs) -> anyhow::Result<HttpSettings> {
+    let auth = match &args.http.http_auth {
+        Some(path) => read_http_auth(path)?,
+        None => Vec::new(),
+    };
+    Ok(HttpSettings {
+        auth,
+        authorities: authorities(&args.registries)?,
+        insecure: args.registries.insecure_registry.clone(),
+        allow_private: args.http.allow_private.clone(),
+        accept_shrink: args.http.accept_shrink,
+        ..HttpSettings::default()
+    })
+}
+
+/// Reads the entries of `--http-auth`. Paths in them start at the folder of the file.
+fn read_http_auth(path: &Path) -> anyhow::Result<Vec<AuthEntry>> {
+    let (_, text) = read(path)?;
+    // Its own text would quote a part of the file.
+    let entries: Vec<AuthEntry> = serde_saphyr::from_str(&text).map_err(|error| {
+        anyhow!(
+            "cannot use `{}`: {}",
+            path.display(),
+            error.without_snippet()
+        )
+    })?;
+    let folder = path.parent().unwrap_or(path);
+    Ok(entries
+        .into_iter()
+        .map(|entry| entry.relative_to(folder))
+        .collect())
+}
+
+fn authorities(args: &RegistryArgs) -> anyhow::Result<Vec<String>> {
+    let authorities = args.registry_ca.iter();
+    authorities.map(|path| Ok(read(path)?.1)).collect()
+}
+
 /// Returns whether one of these sources is an image in a registry.
 pub fn needs_registry<'a>(sources: impl IntoIterator<Item = &'a Source>) -> bool {
     sources
@@ -87,14 +166,9 @@ fn settings(
     unreadable: UnreadablePolicy,
     env: Env<'_>,
 ) -> anyhow::Result<RegistrySettings> {
-    let authorities = args
-        .registry_ca
-        .iter()
-        .map(|path| Ok(read(path)?.1))
-        .collect::<anyhow::Result<_>>()?;
     Ok(RegistrySettings {
         credentials: RegistryCredentials::parse(read_credentials(args.authfile.as_deref(), env)?)?,
-        authorities,
+        authorities: authorities(args)?,
         insecure: args.insecure_registry.clone(),
         conf: RegistriesConf::parse(read_conf(args.registries_conf.as_deref(), env)?)?,
         signatures: read_verification(&args.signatures, unreadable, env)?,

@@ -154,7 +154,7 @@ mod tests {
         for text in [
             r#"{"default":[{"type":"rejekt"}]}"#,
             r#"{"default":[{"type":"sigstoreSigned","keyPath":"/nonexistent"}]}"#,
-            r#"{"default":[{"type":"signedBy","keyType":"GPGKeys","keyData":"AAAA"}]}"#,
+            r#"{"default":[{"type":"signedBaseLayer","baseLayerIdentity":{"type":"matchExact"}}]}"#,
         ] {
             fs::write(&path, text).unwrap();
             let started = read_with(&args(&path), UnreadablePolicy::RefusesImages).unwrap();

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use commands::args::parse_duration;
-use images::Registries;
 use loading::{RefreshPolicy, Source, SourceParseError, SourceSpec};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serving::{CatalogMetadata, CatalogName};
+
+use super::registries::SourceClients;
 
 /// The catalogs of the configuration file. Its other members are flags, which were read with the
 /// command line.
@@ -72,16 +73,16 @@ impl SourceReference {
     /// Parses a source of the command line.
     pub(super) fn parse(source: &str, configs_dir: Option<&str>) -> anyhow::Result<Self> {
         let source = Source::parse(source, Path::new(""))?;
-        let is_directory = matches!(source, Source::Directory(_));
-        let configs_dir = configs_dir.filter(|_| !is_directory).map(str::to_owned);
+        let is_image = matches!(source, Source::Image(_));
+        let configs_dir = configs_dir.filter(|_| is_image).map(str::to_owned);
         Ok(Self {
             source,
             configs_dir,
         })
     }
 
-    /// Returns the source with its refresh policy and the client for registries.
-    pub fn spec(&self, refresh: RefreshPolicy, registries: &Registries) -> SourceSpec {
+    /// Returns the source with its refresh policy and the clients.
+    pub fn spec(&self, refresh: RefreshPolicy, clients: &SourceClients) -> SourceSpec {
         let Self {
             source,
             configs_dir,
@@ -90,7 +91,8 @@ impl SourceReference {
             source,
             configs_dir,
             refresh,
-            registries: registries.clone(),
+            registries: clients.registries.clone(),
+            http: clients.http.clone(),
         }
     }
 }
@@ -101,11 +103,11 @@ pub(super) fn check_configs_dir(
     sources: &[String],
     configs_dir: Option<&str>,
 ) -> anyhow::Result<()> {
-    let is_directory = |source: &String| {
+    let is_no_image = |source: &String| {
         let parsed = SourceReference::parse(split(source).1, None);
-        parsed.is_ok_and(|reference| matches!(reference.source, Source::Directory(_)))
+        parsed.is_ok_and(|reference| !matches!(reference.source, Source::Image(_)))
     };
-    if configs_dir.is_some() && !sources.is_empty() && sources.iter().all(is_directory) {
+    if configs_dir.is_some() && !sources.is_empty() && sources.iter().all(is_no_image) {
         bail!(
             "--configs-dir names a directory in an image, and no source on the command line is an image"
         );
@@ -156,6 +158,12 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
     let folder = path.parent().unwrap_or(path);
     let entries = config.sources.into_iter().map(|source| {
         let parsed = Source::parse(&source.source, folder)?;
+        if matches!(parsed, Source::Remote(_)) && source.configs_dir.is_some() {
+            bail!(
+                "`configsDir` is for images: append #path=FOLDER to `{}`",
+                source.source
+            );
+        }
         if matches!(parsed, Source::Directory(_)) {
             let fields = [
                 ("configsDir", source.configs_dir.is_some()),

@@ -46,9 +46,11 @@ pub(super) fn verify(args: &VerifyArgs) -> anyhow::Result<ExitCode> {
     ignore_closed_pipe(printed)?;
     match code {
         None => Ok(ExitCode::SUCCESS),
-        Some(RefusalCode::SignatureUnreachable | RefusalCode::PolicyUnreadable) => {
-            Ok(ExitStatus::Usage.into())
-        }
+        Some(
+            RefusalCode::SignatureUnreachable
+            | RefusalCode::RequirementUnsupported
+            | RefusalCode::PolicyUnreadable,
+        ) => Ok(ExitStatus::Usage.into()),
         Some(_) => Ok(ExitStatus::Negative.into()),
     }
 }

@@ -228,7 +228,7 @@ pub(super) fn selected_files(
     let filtered = CatalogBlobs::new(stays.collect());
     let files = match &source.reference.source {
         Source::Directory(directory) => changed_files(source, directory, &filtered)?,
-        Source::Image(_) => new_files(&filtered)?,
+        Source::Image(_) | Source::Remote(_) => new_files(&filtered)?,
     };
     validate(&files)?;
     Ok(files)

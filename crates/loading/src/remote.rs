@@ -1,0 +1,137 @@
+//! Remote sources: files on HTTP servers and catalogs of other servers. One conditional request polls
+//! the source and downloads it if it has changed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use images::unpack::{DownloadedFile, UnpackLimits, unpack_download};
+use remote_sources::{
+    Download, Fetch, Fetched, HttpClient, RemoteKind, RemoteReference, Validators,
+};
+use serving::Content;
+use store::{ScratchFolder, SourceState};
+
+use crate::LoadError;
+use crate::event::LoadStep;
+use crate::image::ImageFiles;
+
+/// Name of the downloaded file, within a scratch folder.
+const DOWNLOAD: &str = "download";
+
+/// Revisions that have been rejected once because they are much smaller than the last content, by the
+/// keys of their sources.
+#[derive(Debug, Default)]
+pub(crate) struct ShrunkSources(Mutex<HashMap<String, String>>);
+
+/// A remote source that has changed, with its bytes in a folder that is removed with this.
+pub(crate) struct RemoteDownload {
+    scratch: ScratchFolder,
+    download: Download,
+    revision: String,
+}
+
+/// The result of a poll of a remote source.
+pub(crate) enum RemotePoll {
+    /// The stored content is the current one.
+    Unchanged(Option<Duration>),
+    Downloaded(Box<RemoteDownload>),
+}
+
+/// Polls a remote source. `known` is the state of the stored content, if that can be served.
+pub(crate) async fn poll(
+    reference: &RemoteReference,
+    client: &HttpClient,
+    known: Option<SourceState>,
+    scratch: ScratchFolder,
+    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<RemotePoll, LoadError> {
+    let validators = known
+        .and_then(|state| Validators::parse(state.validators.as_deref()?))
+        .filter(Validators::is_usable);
+    let path: PathBuf = scratch.path().join(DOWNLOAD);
+    let fetch = Fetch {
+        reference,
+        known: validators.as_ref(),
+        path: &path,
+    };
+    let fetched = client.fetch(fetch, move |done, total| {
+        progress(LoadStep::Fetch, done, total);
+    });
+    match fetched.await? {
+        Fetched::NotModified { fresh_for } => Ok(RemotePoll::Unchanged(fresh_for)),
+        Fetched::Downloaded(download) => {
+            let folder = reference.path().unwrap_or_default();
+            let revision = format!("bytes {} {folder}", download.digest);
+            Ok(RemotePoll::Downloaded(Box::new(RemoteDownload {
+                scratch,
+                download,
+                revision: revision.trim_end().to_owned(),
+            })))
+        }
+    }
+}
+
+impl RemoteDownload {
+    /// Returns the state of the source that was downloaded. The digest of the bytes is its revision:
+    /// servers make new entity tags and times for the same bytes.
+    pub(crate) fn state(&self) -> SourceState {
+        SourceState {
+            revision: Some(self.revision.clone()),
+            image: None,
+            validators: Some(self.download.validators.to_text()),
+        }
+    }
+
+    /// Returns the time for which the server says that the download is fresh.
+    pub(crate) fn fresh_for(&self) -> Option<Duration> {
+        self.download.fresh_for
+    }
+
+    /// Unpacks the download into files. `progress` receives the done and the total bytes.
+    pub(crate) fn unpack(
+        &self,
+        reference: &RemoteReference,
+        progress: impl Fn(u64, u64),
+    ) -> Result<ImageFiles, LoadError> {
+        let file = DownloadedFile {
+            path: &self.download.path,
+            name: reference.file_name(),
+            root: reference.path(),
+            is_lines: reference.kind() != RemoteKind::Http,
+        };
+        let total = self.download.bytes;
+        let unpacked = unpack_download(
+            file,
+            self.scratch.path(),
+            &UnpackLimits::default(),
+            |done| progress(done.min(total), total),
+        );
+        let unpacked = unpacked.map_err(LoadError::Archive)?;
+        let files = unpacked.files().map_err(LoadError::Archive)?;
+        Ok(ImageFiles { unpacked, files })
+    }
+}
+
+impl ShrunkSources {
+    /// Rejects a content without blobs, or with fewer than half of the packages of the last content,
+    /// the first time that it is read: it is usually an upload that is not complete.
+    pub(crate) fn check(
+        &self,
+        key: &str,
+        state: &SourceState,
+        packages: usize,
+        former: Option<&Content>,
+    ) -> Result<(), LoadError> {
+        let revision = state.revision.clone().unwrap_or_default();
+        let former = former.map_or(0, |former| former.catalog.packages().len());
+        let mut rejected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_confirmed = rejected.remove(key).as_ref() == Some(&revision);
+        if is_confirmed || packages >= former.div_ceil(2) {
+            return Ok(());
+        }
+        rejected.insert(key.to_owned(), revision);
+        Err(LoadError::Shrunk { packages, former })
+    }
+}

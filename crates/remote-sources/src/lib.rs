@@ -1,0 +1,27 @@
+//! Downloads files and catalogs from HTTP servers.
+//!
+//! A download is one conditional request: an unchanged file costs a small response. Bytes arrive in a
+//! file of the caller, hashed on the fly, and an interrupted download is resumed. Credentials belong
+//! to prefixes of URLs and are sent to nobody else; redirects, sizes and times are bounded. The crate
+//! does not interpret what it downloads, and reads no configuration except for the files that its
+//! settings name.
+
+mod auth;
+mod client;
+mod error;
+mod fetch;
+mod limits;
+mod metrics;
+mod redirect;
+mod reference;
+mod validators;
+
+pub use auth::{AuthEntry, Basic, Bearer, ClientCertificate, HttpAuthError, MAX_SECRET_BYTES};
+pub use client::{HttpClient, HttpSettings, MAX_CONNECTIONS_PER_HOST, MAX_DOWNLOADS};
+pub use error::RemoteError;
+pub use fetch::{Download, Fetch, Fetched};
+pub use limits::FetchLimits;
+pub use metrics::{RemoteKind, RequestResult, remote_requests};
+pub use redirect::MAX_REDIRECTS;
+pub use reference::{ReferenceError, RemoteReference};
+pub use validators::{MAX_FRESH, MAX_VALIDATOR_BYTES, Validators};

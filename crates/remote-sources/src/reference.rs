@@ -1,0 +1,351 @@
+//! References to files on HTTP servers, and to catalogs of other servers.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use fbc_grammar::Digest;
+use reqwest::Url;
+
+use crate::RemoteKind;
+
+/// Endings of file names that are no part of the name of a catalog.
+const ENDINGS: [&str; 8] = [
+    ".gz", ".zst", ".tgz", ".tar", ".json", ".jsonl", ".yaml", ".yml",
+];
+
+/// Path of all blobs, below the URL of a catalog.
+const ALL: &str = "/api/v1/all";
+
+/// Path below which servers have their catalogs.
+const CATALOGS: &str = "/catalogs/";
+
+/// A reference to a file on an HTTP server, or to a catalog of another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteReference {
+    kind: RemoteKind,
+    /// URL that is downloaded, without a fragment.
+    url: Url,
+    /// Folder of the catalog in an archive; `None` selects it by its contents.
+    path: Option<String>,
+    /// Digest of the bytes, if the reference pins them.
+    sha256: Option<Digest>,
+}
+
+/// An error of [`RemoteReference::parse`].
+#[derive(Debug, thiserror::Error)]
+pub enum ReferenceError {
+    /// The text is no URL.
+    #[error("cannot use `{0}` as a source: it is not a valid URL")]
+    Url(String),
+    /// The URL has a user or a password.
+    #[error(
+        "cannot use the URL of `{0}` as a source: it contains credentials, which logs would show: name them in the file of --http-auth"
+    )]
+    UserInfo(String),
+    /// The URL looks like the reference of an image.
+    #[error("cannot use `{0}` as a source: it looks like an image: write it without `{1}`")]
+    Image(String, &'static str),
+    /// The fragment has an unknown or a repeated member.
+    #[error(
+        "cannot use `{0}` as a source: write #path=FOLDER, #sha256=HEX or #path=FOLDER&sha256=HEX behind the URL"
+    )]
+    Fragment(String),
+    /// The reference does not name a catalog.
+    #[error(
+        "cannot use `{0}` as a source: it names no catalog: append /catalogs/NAME, as in `status.urls.base` of a ClusterCatalog"
+    )]
+    NoCatalog(String),
+}
+
+impl RemoteReference {
+    /// Parses `https://HOST/PATH[#path=FOLDER][&sha256=HEX]` or
+    /// `catalogd+https://HOST/catalogs/NAME`; `None` if the text has no scheme of these.
+    pub fn parse(text: &str) -> Option<Result<Self, ReferenceError>> {
+        let (scheme, _) = text.split_once("://")?;
+        let (kind, url) = match scheme {
+            "https" | "http" => (RemoteKind::Http, text),
+            "catalogd+https" | "catalogd+http" => {
+                (RemoteKind::Catalogd, &text["catalogd+".len()..])
+            }
+            _ => return None,
+        };
+        Some(Self::parse_url(kind, url, text))
+    }
+
+    fn parse_url(kind: RemoteKind, url: &str, text: &str) -> Result<Self, ReferenceError> {
+        let mut url = Url::parse(url).map_err(|_| ReferenceError::Url(without_secrets(text)))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(ReferenceError::UserInfo(without_secrets(text)));
+        }
+        let fragment = url.fragment().map(str::to_owned);
+        url.set_fragment(None);
+        match kind {
+            RemoteKind::Http => {
+                let last = url.path().rsplit('/').next().unwrap_or_default();
+                if last.contains([':', '@']) {
+                    let scheme = if url.scheme() == "https" {
+                        "https://"
+                    } else {
+                        "http://"
+                    };
+                    return Err(ReferenceError::Image(without_secrets(text), scheme));
+                }
+                let invalid = || ReferenceError::Fragment(without_secrets(text));
+                let Fragment { path, sha256 } =
+                    Fragment::parse(fragment.as_deref().unwrap_or_default()).ok_or_else(invalid)?;
+                Ok(Self {
+                    kind,
+                    url,
+                    path,
+                    sha256,
+                })
+            }
+            RemoteKind::Catalogd => {
+                let no_catalog = || ReferenceError::NoCatalog(without_secrets(text));
+                let base = url
+                    .path()
+                    .trim_end_matches('/')
+                    .trim_end_matches(ALL)
+                    .to_owned();
+                let (_, name) = base.rsplit_once(CATALOGS).ok_or_else(no_catalog)?;
+                let is_plain = fragment.is_none() && url.query().is_none();
+                if name.is_empty() || name.contains('/') || !is_plain {
+                    return Err(no_catalog());
+                }
+                url.set_path(&format!("{base}{ALL}"));
+                Ok(Self {
+                    kind,
+                    url,
+                    path: None,
+                    sha256: None,
+                })
+            }
+        }
+    }
+
+    /// Returns the kind of the source.
+    pub fn kind(&self) -> RemoteKind {
+        self.kind
+    }
+
+    /// Returns the URL that is downloaded.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Returns the folder of the catalog in an archive, if the reference names one.
+    pub fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// Returns the digest of the bytes, if the reference pins them.
+    pub fn sha256(&self) -> Option<Digest> {
+        self.sha256
+    }
+
+    /// Returns the key of the source in the store, with the query of its URL as a digest: a query may
+    /// be a secret.
+    pub fn key(&self) -> String {
+        let query = self
+            .url
+            .query()
+            .map(|query| format!(" query {}", content_digest::digest(query.as_bytes()).hex()));
+        format!("{self}{}", query.unwrap_or_default())
+    }
+
+    /// Returns the default name of the catalog: the last part of the path, without the endings of
+    /// files.
+    pub fn name(&self) -> Option<String> {
+        let path = self.url.path().trim_end_matches(ALL).trim_end_matches('/');
+        let mut name = path.rsplit('/').next()?;
+        while let Some(shorter) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
+            name = shorter;
+        }
+        (!name.is_empty()).then(|| name.to_owned())
+    }
+
+    /// Returns the name of the downloaded file: the last part of the path.
+    pub fn file_name(&self) -> &str {
+        let last = self.url.path().rsplit('/').next().unwrap_or_default();
+        if last.is_empty() { "catalog" } else { last }
+    }
+}
+
+impl Hash for RemoteReference {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+/// Formats the reference without its query.
+impl fmt::Display for RemoteReference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        let prefix = match self.kind {
+            RemoteKind::Http => "",
+            RemoteKind::Catalogd => "catalogd+",
+        };
+        let text = url.as_str();
+        let text = match self.kind {
+            RemoteKind::Http => text,
+            RemoteKind::Catalogd => text.trim_end_matches(ALL),
+        };
+        write!(f, "{prefix}{text}")?;
+        let path = self.path.as_ref().map(|path| format!("path={path}"));
+        let sha256 = self.sha256.map(|digest| format!("sha256={}", digest.hex()));
+        let members: Vec<_> = path.into_iter().chain(sha256).collect();
+        if members.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "#{}", members.join("&"))
+        }
+    }
+}
+
+/// The members of a fragment.
+#[derive(Default)]
+struct Fragment {
+    path: Option<String>,
+    sha256: Option<Digest>,
+}
+
+impl Fragment {
+    fn parse(text: &str) -> Option<Self> {
+        let mut found = Self::default();
+        for member in text.split('&').filter(|member| !member.is_empty()) {
+            match member.split_once('=')? {
+                ("path", path) if found.path.is_none() && !path.is_empty() => {
+                    found.path = Some(path.to_owned());
+                }
+                ("sha256", hex) if found.sha256.is_none() => {
+                    found.sha256 = Some(Digest::parse(&format!("sha256:{hex}"))?);
+                }
+                _ => return None,
+            }
+        }
+        Some(found)
+    }
+}
+
+/// Returns a reference without its user, password and query, which may be secrets.
+fn without_secrets(text: &str) -> String {
+    let text = text.split(['?']).next().unwrap_or_default();
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
+    let authority = rest.find('/').unwrap_or(rest.len());
+    match rest[..authority].rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{host}{}", &rest[authority..]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<(String, String, String), String> {
+        let reference = RemoteReference::parse(text)
+            .expect("it has a scheme")
+            .map_err(|error| error.to_string())?;
+        Ok((
+            reference.to_string(),
+            reference.url().to_string(),
+            reference.name().unwrap_or_default(),
+        ))
+    }
+
+    #[test]
+    fn a_reference_names_a_url_and_a_catalog() {
+        let hex = "0f".repeat(32);
+        for (text, shown, url, name) in [
+            (
+                "https://h/a/c.tar.gz",
+                "https://h/a/c.tar.gz",
+                "https://h/a/c.tar.gz",
+                "c",
+            ),
+            (
+                "https://h:8443/all.jsonl",
+                "https://h:8443/all.jsonl",
+                "https://h:8443/all.jsonl",
+                "all",
+            ),
+            (
+                "https://h/c.json?sig=secret",
+                "https://h/c.json",
+                "https://h/c.json?sig=secret",
+                "c",
+            ),
+            (
+                "https://h/c.tgz#path=configs/prod",
+                "https://h/c.tgz#path=configs/prod",
+                "https://h/c.tgz",
+                "c",
+            ),
+            (
+                &format!("https://h/c.tgz#sha256={hex}&path=a"),
+                &format!("https://h/c.tgz#path=a&sha256={hex}"),
+                "https://h/c.tgz",
+                "c",
+            ),
+            (
+                "catalogd+https://h/catalogs/operatorhubio/",
+                "catalogd+https://h/catalogs/operatorhubio",
+                "https://h/catalogs/operatorhubio/api/v1/all",
+                "operatorhubio",
+            ),
+            (
+                "catalogd+http://h:8080/below/catalogs/a.b/api/v1/all",
+                "catalogd+http://h:8080/below/catalogs/a.b",
+                "http://h:8080/below/catalogs/a.b/api/v1/all",
+                "a.b",
+            ),
+        ] {
+            let expected = (shown.to_owned(), url.to_owned(), name.to_owned());
+            assert_eq!(parsed(text), Ok(expected), "{text}");
+        }
+        for other in [
+            "quay.io/a/b",
+            "docker://a",
+            "dir:a",
+            "ftp://h/a",
+            "catalogd+ftp://h",
+        ] {
+            assert!(RemoteReference::parse(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_key_of_a_source_tells_queries_apart_and_shows_none() {
+        let key = |text: &str| RemoteReference::parse(text).unwrap().unwrap().key();
+        assert_ne!(key("https://h/c?a=1"), key("https://h/c?a=2"));
+        assert!(!key("https://h/c?a=secret").contains("secret"));
+    }
+
+    #[test]
+    fn what_is_no_reference_is_refused_without_its_secrets() {
+        for (text, error) in [
+            ("https://", "it is not a valid URL"),
+            (
+                "https://me:secret@h/c.json?secret",
+                "it contains credentials",
+            ),
+            ("https://quay.io/a/b:latest", "write it without `https://`"),
+            ("https://h/c.tgz#folder=a", "write #path=FOLDER"),
+            ("https://h/c.tgz#sha256=abc", "write #path=FOLDER"),
+            ("https://h/c.tgz#path=a&path=b", "write #path=FOLDER"),
+            ("catalogd+https://h", "append /catalogs/NAME"),
+            ("catalogd+https://h/catalogs/", "append /catalogs/NAME"),
+            (
+                "catalogd+https://h/catalogs/a#path=b",
+                "append /catalogs/NAME",
+            ),
+        ] {
+            let refused = parsed(text).unwrap_err();
+            assert!(refused.contains(error), "{refused}");
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+}
