@@ -325,7 +325,7 @@ impl JudgedImage<'_> {
                 LoadedRequirement::SignedBy(signed) => fulfilled.refusals.push(Refusal {
                     code: RefusalCode::RequirementUnsupported,
                     message: format!(
-                        "the scope `{}` requires `signedBy` with {} {} for {}, and OpenPGP signatures are not supported: use `sigstoreSigned`",
+                        "the scope `{}` requires `signedBy` with {} {} for {}, and OpenPGP signatures are not supported: use `sigstoreSigned`, or --no-signature-policy to accept every image",
                         self.scope,
                         signed.keys.len(),
                         signed.key_type,

@@ -7,7 +7,7 @@ use std::io;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use signature_policy::{
     AttachedSignature, Evidence, JudgeOptions, Policy, PolicyReference, RefusalCode,
     SIMPLE_SIGNING, SignedManifest, Verdict, VerdictState,
@@ -108,6 +108,31 @@ fn every_recorded_image_is_judged_as_upstream_judges_it() {
             );
         }
     }
+}
+
+#[test]
+fn a_requirement_of_openpgp_refuses_the_images_of_its_scope_alone() {
+    let key = json!({"type": "signedBy", "keyType": "GPGKeys", "keyPath": "/etc/pki/release"});
+    let policy = json!({
+        "default": [{"type": "insecureAcceptAnything"}],
+        "transports": {"docker": {"registry.example.com": [key]}},
+    });
+    let judge_image = |image: &str| judge(&json!({"policy": policy, "ref": image, "manifest": ""}));
+
+    let accepted = judge_image("docker://quay.io/example/catalog:v1");
+    assert_eq!(accepted.state, VerdictState::Accepted);
+
+    let refused = judge_image("docker://registry.example.com/catalog:v1");
+    assert_eq!(refused.state, VerdictState::Refused);
+    assert_eq!(refused.code(), Some(RefusalCode::RequirementUnsupported));
+    assert_eq!(
+        refused.reason().as_deref(),
+        Some(
+            "the scope `docker:registry.example.com` requires `signedBy` with 1 GPGKeys for \
+             matchRepoDigestOrExact, and OpenPGP signatures are not supported: use \
+             `sigstoreSigned`, or --no-signature-policy to accept every image"
+        )
+    );
 }
 
 /// Judges a recorded case.
