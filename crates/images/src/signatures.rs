@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use oci_client::manifest::OciImageManifest;
+use oci_client::manifest::{OciDescriptor, OciImageManifest};
 use signature_policy::{
     AttachedSignature, Evidence, ImageSignatures, LoadedPolicy, LookupConfig, MAX_PAYLOAD_BYTES,
     MAX_SIGNATURES, PolicyReference, SIMPLE_SIGNING, SignedManifest, Verdict,
@@ -122,9 +122,20 @@ impl SignatureVerification {
         let tag = format!("sha256-{}.sig", digest.hex());
         let place = format!("{}:{tag}", session.location);
         signatures.places.push(place.clone());
-        match fetch_attachments(session, &tag, signatures).await {
-            Ok(()) => {}
-            Err(cause) => signatures.unreachable.push(format!("{place}: {cause}")),
+        let layers = match find_layers(session, &tag, signatures).await {
+            Ok(layers) => layers,
+            Err(cause) => {
+                signatures.unreachable.push(format!("{place}: {cause}"));
+                return;
+            }
+        };
+
+        // One signature that cannot be fetched must not hide the others.
+        for layer in layers.into_iter().take(MAX_SIGNATURES) {
+            match fetch_attachment(session, layer).await {
+                Ok(attachment) => signatures.attached.push(attachment),
+                Err(cause) => signatures.unreachable.push(format!("{place}: {cause}")),
+            }
         }
     }
 }
@@ -136,37 +147,41 @@ fn unsigned(bytes: &[u8]) -> SignedManifest {
     }
 }
 
-async fn fetch_attachments(
+/// Finds the layers of an attachment that are signatures, and counts the others.
+async fn find_layers(
     session: &RegistrySession,
     tag: &str,
     signatures: &mut ImageSignatures,
-) -> Result<(), String> {
+) -> Result<Vec<OciDescriptor>, String> {
     let found = within(session.find_manifest(tag)).await?;
     let Some((bytes, _)) = found else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let manifest: OciImageManifest =
         serde_json::from_slice(&bytes).map_err(|error| format!("not a manifest: {error}"))?;
-    let (layers, others): (Vec<_>, Vec<_>) = manifest
-        .layers
-        .into_iter()
-        .partition(|layer| layer.media_type == SIMPLE_SIGNING);
-    signatures.other_layers = others.len();
-    for layer in layers.into_iter().take(MAX_SIGNATURES) {
-        let blob = BlobDescriptor::new(&layer).map_err(|error| error.to_string())?;
-        if blob.bytes > MAX_PAYLOAD_BYTES {
-            return Err(format!(
-                "the payload {} has more than {MAX_PAYLOAD_BYTES} bytes",
-                blob.digest
-            ));
-        }
-        let payload = within(session.signature_payload(blob)).await?;
-        signatures.attached.push(AttachedSignature {
-            payload,
-            annotations: layer.annotations.unwrap_or_default(),
-        });
+    let mut layers = manifest.layers;
+    let total = layers.len();
+    layers.retain(|layer| layer.media_type == SIMPLE_SIGNING);
+    signatures.other_layers = total - layers.len();
+    Ok(layers)
+}
+
+async fn fetch_attachment(
+    session: &RegistrySession,
+    layer: OciDescriptor,
+) -> Result<AttachedSignature, String> {
+    let blob = BlobDescriptor::new(&layer).map_err(|error| error.to_string())?;
+    if blob.bytes > MAX_PAYLOAD_BYTES {
+        return Err(format!(
+            "the payload {} has more than {MAX_PAYLOAD_BYTES} bytes",
+            blob.digest
+        ));
     }
-    Ok(())
+    let payload = within(session.signature_payload(blob)).await?;
+    Ok(AttachedSignature {
+        payload,
+        annotations: layer.annotations.unwrap_or_default(),
+    })
 }
 
 async fn within<T>(request: impl Future<Output = Result<T, ImageError>>) -> Result<T, String> {

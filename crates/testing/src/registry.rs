@@ -237,20 +237,21 @@ impl RegistryImage {
         artifact
     }
 
-    /// Creates the attachment with one signature, as cosign 2 pushes it.
+    /// Creates the attachment of payloads, as cosign 2 pushes it. The last has the annotations.
     #[must_use]
-    pub fn signature(payload: &[u8], annotations: &[(&str, &str)]) -> Self {
+    pub fn signatures(payloads: Vec<Vec<u8>>, annotations: &[(&str, &str)]) -> Self {
+        let last = payloads.len() - 1;
         let mut attachment = Self::from_parts(
             "application/vnd.oci.image.manifest.v1+json",
             "application/vnd.oci.image.config.v1+json",
             b"{}".to_vec(),
             "application/vnd.dev.cosign.simplesigning.v1+json",
-            vec![payload.to_vec()],
+            payloads,
         );
         let mut manifest: Value =
             serde_json::from_slice(&attachment.manifest).expect("it is a manifest");
         for (name, value) in annotations {
-            manifest["layers"][0]["annotations"][name] = (*value).into();
+            manifest["layers"][last]["annotations"][name] = (*value).into();
         }
         attachment.manifest = manifest.to_string().into_bytes();
         attachment

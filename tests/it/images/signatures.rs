@@ -20,6 +20,12 @@ struct SignedFixture {
     image: RegistryImage,
 }
 
+/// A payload with its signature in base64.
+struct SignedPayload {
+    payload: Vec<u8>,
+    signature: String,
+}
+
 /// The decisions of both programs.
 #[derive(Debug, PartialEq, Eq)]
 struct Decisions {
@@ -78,6 +84,19 @@ impl SignedFixture {
 
     /// Attaches a signature to a manifest, as cosign 2 does.
     fn sign(&self, manifest: &RegistryImage, key: &str, identity: &str, digest: &str) {
+        let signed = self.sign_payload(key, identity, digest);
+        self.attach(manifest, vec![signed.payload], &signed.signature);
+    }
+
+    /// Attaches payloads to a manifest, with the signature of the last.
+    fn attach(&self, manifest: &RegistryImage, payloads: Vec<Vec<u8>>, signature: &str) {
+        let annotation = ("dev.cosignproject.cosign/signature", signature);
+        let attachment = RegistryImage::signatures(payloads, &[annotation]);
+        let tag = format!("{}.sig", manifest.digest().replace(':', "-"));
+        self.registry.push("ns/catalog", &tag, &attachment);
+    }
+
+    fn sign_payload(&self, key: &str, identity: &str, digest: &str) -> SignedPayload {
         let payload = json!({
             "critical": {
                 "identity": { "docker-reference": identity },
@@ -92,12 +111,11 @@ impl SignedFixture {
         openssl(&[
             "dgst", "-sha256", "-sign", &key, "-out", &signature, &payload,
         ]);
-        let encoded = BASE64_STANDARD.encode(std::fs::read(&signature).expect("it was written"));
-        let bytes = std::fs::read(&payload).expect("it was written");
-        let annotation = ("dev.cosignproject.cosign/signature", encoded.as_str());
-        let attachment = RegistryImage::signature(&bytes, &[annotation]);
-        let tag = format!("{}.sig", manifest.digest().replace(':', "-"));
-        self.registry.push("ns/catalog", &tag, &attachment);
+        let signature = std::fs::read(&signature).expect("it was written");
+        SignedPayload {
+            payload: std::fs::read(&payload).expect("it was written"),
+            signature: BASE64_STANDARD.encode(signature),
+        }
     }
 
     fn write_policy(&self, requirements: &Value) {
@@ -303,6 +321,33 @@ fn signatures_that_cannot_be_fetched_are_not_missing() {
         "{}",
         output.stdout
     );
+}
+
+#[test]
+fn a_signature_that_is_too_large_does_not_hide_a_good_one() {
+    let fixture = SignedFixture::new();
+    fixture.write_policy(&fixture.signed("matchExact"));
+    let digest = fixture.image.digest();
+    let too_large = vec![b' '; (4 << 20) + 1];
+
+    let good = fixture.sign_payload("release", &fixture.name(), &digest);
+    let payloads = vec![too_large.clone(), good.payload];
+    fixture.attach(&fixture.image, payloads, &good.signature);
+    let output = fixture.verify(&[]);
+    assert_eq!(output.status, Some(0), "{}", output.stdout);
+
+    let bad = fixture.sign_payload("other", &fixture.name(), &digest);
+    let payloads = vec![too_large, bad.payload];
+    fixture.attach(&fixture.image, payloads, &bad.signature);
+    let output = fixture.verify(&[]);
+    assert_eq!(output.status, Some(2), "{}", output.stdout);
+    for text in [
+        "SIGNATURE_UNREACHABLE",
+        "key sha256:",
+        "more than 4194304 bytes",
+    ] {
+        assert!(output.stdout.contains(text), "{text}: {}", output.stdout);
+    }
 }
 
 /// Returns the first block of code in a language.
