@@ -26,6 +26,14 @@ pub(crate) struct Contents {
     encodings: Mutex<HashMap<Digest, Weak<Encodings>>>,
 }
 
+/// A content that has been read from files and is not indexed yet.
+pub(crate) struct ReadContent<'a> {
+    /// Lines, as they have been written.
+    pub(crate) written: WrittenContent<'a>,
+    /// Files and lines that the blobs come from.
+    pub(crate) origins: Origins,
+}
+
 impl Contents {
     pub(crate) fn new(store: Store) -> Self {
         Self {
@@ -40,10 +48,9 @@ impl Contents {
         &self,
         key: &str,
         state: &SourceState,
-        written: WrittenContent<'_>,
-        origins: Origins,
+        read: ReadContent<'_>,
     ) -> Result<Content, LoadError> {
-        self.add_checked(key, state, (written, origins), |_| Ok(()))
+        self.add_checked(key, state, read, |_| Ok(()))
     }
 
     /// Indexes lines like [`Self::add`], unless the check refuses the catalog.
@@ -51,9 +58,10 @@ impl Contents {
         &self,
         key: &str,
         state: &SourceState,
-        (written, origins): (WrittenContent<'_>, Origins),
+        read: ReadContent<'_>,
         check: impl FnOnce(&Catalog) -> Result<(), LoadError>,
     ) -> Result<Content, LoadError> {
+        let ReadContent { written, origins } = read;
         let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
         check(&catalog)?;

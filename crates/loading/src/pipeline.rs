@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fbc_grammar::Digest;
-use fbc_read::Origins;
 use metrics::{Family, Histogram};
 use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;
 use remote_sources::RemoteReference;
 use serving::{CatalogName, Content};
-use store::{SourceState, Store, StoreError, StoreUsage, WrittenContent};
+use store::{SourceState, Store, StoreError, StoreUsage};
 use tokio::sync::Semaphore;
 
-use crate::contents::Contents;
+use crate::contents::{Contents, ReadContent};
 use crate::directory::{self, Listing};
 use crate::emptied::EmptiedDirectories;
 use crate::event::LoadStep;
@@ -246,7 +245,8 @@ impl LoadPipeline {
             .is_settled()
             .then(|| listing.revision().as_str().to_owned());
         self.time(Stage::Index, || {
-            self.contents.add(key, &state, written, origins)
+            let read = ReadContent { written, origins };
+            self.contents.add(key, &state, read)
         })
     }
 
@@ -261,10 +261,8 @@ impl LoadPipeline {
         let unpack = || image.unpack(|done, total| progress(LoadStep::Unpack, done, total));
         let files = self.time(Stage::Unpack, unpack)?;
 
-        let (written, origins) = self.read_files(&files, progress)?;
-        self.time(Stage::Index, || {
-            self.contents.add(key, state, written, origins)
-        })
+        let read = self.read_files(&files, progress)?;
+        self.time(Stage::Index, || self.contents.add(key, state, read))
     }
 
     /// Reads unpacked files into lines.
@@ -272,12 +270,13 @@ impl LoadPipeline {
         &self,
         files: &ImageFiles,
         progress: &impl Fn(LoadStep, u64, u64),
-    ) -> Result<(WrittenContent<'_>, Origins), LoadError> {
+    ) -> Result<ReadContent<'_>, LoadError> {
         let total = files.files.iter().map(|file| file.content.bytes).sum();
         let mut writer = self.contents.store.writer()?;
         let reading = |done| progress(LoadStep::Read, done, total);
         let origins = self.time(Stage::Read, || read(files, &mut writer, reading))?;
-        Ok((writer.finish()?, origins))
+        let written = writer.finish()?;
+        Ok(ReadContent { written, origins })
     }
 
     /// Runs work that needs much processor time or memory: one at a time and with low priority.

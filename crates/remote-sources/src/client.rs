@@ -34,7 +34,7 @@ pub struct HttpSettings {
     pub insecure: Vec<String>,
     /// Hosts that redirects may lead to although their addresses are not public.
     pub allow_private: Vec<String>,
-    /// Whether a content that has become much smaller counts at once.
+    /// Serve a content that has become much smaller at once, without a second poll.
     pub accept_shrink: bool,
     /// Limits of a download.
     pub limits: FetchLimits,

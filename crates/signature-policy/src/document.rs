@@ -55,7 +55,7 @@ pub(crate) struct SigstoreSigned {
     pub(crate) identity: SignedIdentity,
 }
 
-/// What sigstore signatures are verified with.
+/// Keys or certificate authorities that verify sigstore signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SigstoreTrust {
     Keys(Vec<DataSource>),

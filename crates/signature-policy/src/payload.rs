@@ -7,7 +7,7 @@ use crate::json::{JsonError, JsonObject};
 /// Type of payloads of sigstore.
 pub(crate) const SIGSTORE_TYPE: &str = "cosign container image signature";
 
-/// What a signature says of an image.
+/// The digest and the name that a signature is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SignedPayload {
     pub(crate) reference: String,

@@ -25,7 +25,7 @@ pub(crate) struct SigstoreRequirement {
     pub(crate) identity: SignedIdentity,
 }
 
-/// What sigstore signatures are verified with.
+/// Keys or certificate authorities that verify sigstore signatures, as they were read.
 #[derive(Clone, Debug)]
 pub(crate) enum LoadedTrust {
     Keys(Vec<PublicKey>),

@@ -43,7 +43,7 @@ pub struct DownloadedFile<'a> {
     pub name: &'a str,
     /// Folder of the catalog in an archive; `None` takes `configs` if there is one, or else the top.
     pub root: Option<&'a str>,
-    /// Whether the file must be one of lines, each with its line feed.
+    /// The file must consist of lines, each with its line feed.
     pub is_lines: bool,
 }
 

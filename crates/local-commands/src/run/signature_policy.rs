@@ -25,7 +25,7 @@ const SYSTEM_LOOKUPS: [&str; 2] = [
     "/usr/share/containers/registries.d",
 ];
 
-/// What happens if the policy cannot be read.
+/// Consequence of a policy that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnreadablePolicy {
     /// No image is accepted, as at a start.
