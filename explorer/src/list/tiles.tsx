@@ -100,7 +100,8 @@ function More({ onMore }: { onMore: () => void }) {
   const item = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (!item.current) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onMore(), { rootMargin: "1200px" });
+    // A busy page is told of several observations at once, of which the last counts.
+    const observer = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && onMore(), { rootMargin: "1200px" });
     observer.observe(item.current);
     return () => observer.disconnect();
   }, [onMore]);
