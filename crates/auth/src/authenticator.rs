@@ -205,8 +205,7 @@ pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
     (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
 }
 
-/// Loads the authorities of client certificates and reloads them whenever they change. An error
-/// leaves the former ones.
+/// Keeps the authorities of client certificates current. An error leaves the former ones.
 async fn watch_authorities(client: Client, sender: watch::Sender<Option<Arc<Authorities>>>) {
     let maps = Api::<ConfigMap>::namespaced(client, NAMESPACE);
     let mut events = std::pin::pin!(watch_object(maps, NAME).default_backoff());

@@ -1,5 +1,5 @@
-//! Cache of reviews. Callers that need the same review at one time share one request to the API
-//! server.
+//! Cache of the results of a `TokenReview` and a `SubjectAccessReview`. Callers that need the same
+//! review at one time share one request to the API server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -25,7 +25,7 @@ use crate::initial_lists::InitialLists;
 use crate::lease::LeaseCandidate;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
 use crate::pull::{FIRST_RESPONSE_TIMEOUT, PullConfiguration, PullSecretNames};
-use crate::readiness::{LoadState, ReplicaReadiness};
+use crate::readiness::{LoadState, Readiness};
 use crate::status::{FIRST_REPORT, Observed};
 use crate::watches::Informer;
 use crate::writer::{ObjectWrite, StatusWriteError, StatusWriter, next_write};
@@ -77,7 +77,7 @@ pub struct Controller {
     desired: DesiredCatalogs,
     /// Load progress of the desired catalogs, and of others until they are withdrawn.
     loads: BTreeMap<CatalogName, LoadProgress>,
-    readiness: ReplicaReadiness,
+    readiness: Readiness,
     status: StatusWriteQueue,
 }
 
@@ -152,7 +152,7 @@ impl Controller {
                 .collect(),
             desired: DesiredCatalogs::default(),
             loads: BTreeMap::new(),
-            readiness: ReplicaReadiness::new(options.ready_after),
+            readiness: Readiness::new(options.ready_after),
             status: StatusWriteQueue::new(
                 writer,
                 ControllerMetrics::new(options.mode, Arc::clone(requests)),

@@ -20,14 +20,14 @@ pub(crate) struct LoadState {
 
 /// The readiness of a replica. Once ready, it stays ready.
 #[derive(Debug)]
-pub(crate) struct ReplicaReadiness {
+pub(crate) struct Readiness {
     ready_after: Duration,
     is_ready: bool,
     /// First time at which each catalog that is not loaded was desired.
     since: BTreeMap<CatalogName, Instant>,
 }
 
-impl ReplicaReadiness {
+impl Readiness {
     pub(crate) fn new(ready_after: Duration) -> Self {
         Self {
             ready_after,
@@ -105,7 +105,7 @@ mod tests {
         ];
         for (state, expected) in cases {
             let now = Instant::now();
-            let mut readiness = ReplicaReadiness::new(LIMIT);
+            let mut readiness = Readiness::new(LIMIT);
             let all = || [(CatalogName::new("a").unwrap(), state)].into_iter();
             assert_eq!(readiness.update(all(), now), expected, "{state:?}");
             assert_eq!(
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_replica_without_catalogs_is_ready_and_stays_so() {
         let now = Instant::now();
-        let mut readiness = ReplicaReadiness::new(LIMIT);
+        let mut readiness = Readiness::new(LIMIT);
         assert!(readiness.update([].into_iter(), now));
         let late = [(
             CatalogName::new("a").unwrap(),

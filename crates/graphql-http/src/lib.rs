@@ -56,7 +56,8 @@ struct GraphqlService {
     queued: ByteBudget,
     /// Budget for the bytes of the requests of subscriptions, which keep them while they run.
     subscription_bytes: ByteBudget,
-    /// Permits for event streams and operations of WebSocket connections.
+    /// Permits for open subscriptions, at most half of them for one client: event streams and
+    /// operations of WebSocket connections.
     streams: FairSemaphore<Peer>,
     /// Permits for WebSocket connections.
     sockets: FairSemaphore<Peer>,

@@ -84,8 +84,9 @@ pub struct Limits {
 /// Limits of streams.
 #[derive(Clone, Debug)]
 pub struct StreamLimits {
-    /// Maximum number of streams: open subscriptions over server-sent events, and operations of
-    /// WebSocket connections. As many WebSocket connections may be open.
+    /// Maximum number of open subscriptions, at most half of them for one client: streams of
+    /// server-sent events, and operations of WebSocket connections. As many WebSocket connections
+    /// may be open.
     pub streams: usize,
     /// Maximum number of operations per WebSocket.
     pub operations: usize,

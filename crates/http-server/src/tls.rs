@@ -1,5 +1,5 @@
-//! TLS of a listener: versions, key exchanges and protocols, client certificates, and certificates
-//! that are reloaded when their files change.
+//! TLS of a listener: versions, key exchanges and protocols, client certificates, and the reload of
+//! certificates when their files change.
 
 mod certificate;
 

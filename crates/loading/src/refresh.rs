@@ -1,4 +1,4 @@
-//! Poll intervals of sources, and the backoff of failed image pulls.
+//! Poll intervals of sources with their jitter, and the backoff of failed image pulls.
 
 use std::time::Duration;
 

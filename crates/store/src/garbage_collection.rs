@@ -1,5 +1,5 @@
-//! Garbage collection of the store: removes unreferenced files and evicts contents. Files whose
-//! names a store does not use are never removed.
+//! Garbage collection: removes unreferenced files and evicts contents to keep the quota. Files
+//! whose names a store does not use are never removed.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,5 +1,5 @@
 //! Applies the entries of a layer's archive to the tree of an image: entries at or below the root,
-//! and whiteouts. Entries that are unsafe are refused.
+//! and whiteouts. Path traversal (`..`) and paths through symlinks are refused.
 
 use std::cell::Cell;
 use std::io::Read;
