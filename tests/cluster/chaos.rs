@@ -1,6 +1,6 @@
-//! Three replicas that are killed in turn, while the API server and the registry come and go: a
-//! reader that repeats a failed request at another replica never fails, and never reads anything
-//! wrong.
+//! Three replicas that are killed in turn, while the API server and the registry come and go, and
+//! their certificate is rotated: a reader that repeats a failed request at another replica never
+//! fails, and never reads anything wrong.
 //!
 //! `CATALOGQL_CHAOS=SEED:CATALOGS:SECONDS` searches elsewhere or longer.
 
@@ -13,8 +13,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use testing::SeededRandom;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::client::Resumption;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use testing::fixture::lines;
+use testing::{Folders, SeededRandom, eventually};
 
 use crate::support::{Cluster, NAMESPACE, Replica, SERVICE_ACCOUNT, catalog, condition, package};
 
@@ -36,6 +40,75 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// Addresses of the replicas, which change when one starts again.
 type Addresses = Arc<Mutex<[SocketAddr; 3]>>;
 
+/// Name that the certificates of the replicas are for.
+const SERVER_NAME: &str = "localhost";
+
+/// The authority that the reader trusts, and the Secret with the certificate of the replicas.
+struct Certificates {
+    authority: CertifiedIssuer<'static, KeyPair>,
+    secret: Folders,
+    issued: usize,
+    last: CertificateDer<'static>,
+}
+
+impl Certificates {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no name is wrong");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("keys can be made");
+        let authority = CertifiedIssuer::self_signed(params, key).expect("the authority can sign");
+        let last = authority.der().clone();
+        let mut certificates = Self {
+            authority,
+            secret: Folders::new(),
+            issued: 0,
+            last,
+        };
+        certificates.rotate();
+        certificates
+    }
+
+    /// Replaces the certificate of the replicas and its key.
+    fn rotate(&mut self) {
+        let key = KeyPair::generate().expect("keys can be made");
+        let params = CertificateParams::new([SERVER_NAME.to_owned()]).expect("a name");
+        let certificate = params
+            .signed_by(&key, &self.authority)
+            .expect("the authority can sign");
+        let pem = certificate.pem();
+        self.secret
+            .write_tls_secret("tls", self.issued, &pem, &key.serialize_pem());
+        self.issued += 1;
+        self.last = certificate.der().clone();
+    }
+
+    /// Returns the arguments of a replica.
+    fn arguments(&self) -> [String; 2] {
+        let file = |flag: &str, name: &str| format!("{flag}={}", self.secret.text(name));
+        [
+            file("--tls-cert-file", "tls/tls.crt"),
+            file("--tls-private-key-file", "tls/tls.key"),
+        ]
+    }
+
+    /// Returns the settings of a client that trusts the authority alone.
+    fn client(&self) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(self.authority.der().clone())
+            .expect("it is an authority");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("the provider has them")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        // A session that is resumed shows the certificate with which it began.
+        config.resumption = Resumption::disabled();
+        Arc::new(config)
+    }
+}
+
 /// What a reader saw.
 #[derive(Default)]
 struct Reads {
@@ -55,7 +128,12 @@ struct Reader {
 }
 
 impl Reader {
-    fn start(addresses: Addresses, contents: BTreeMap<String, String>, seed: u64) -> Self {
+    fn start(
+        addresses: Addresses,
+        client: Arc<ClientConfig>,
+        contents: BTreeMap<String, String>,
+        seed: u64,
+    ) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let shared = is_over.clone();
         let thread = thread::spawn(move || {
@@ -65,7 +143,11 @@ impl Reader {
             while !shared.load(Ordering::SeqCst) {
                 let name = random.choose(&names);
                 let first = random.below(NAMES.len());
-                reads.read(&addresses, name, &contents[name], first);
+                let path = format!("/catalogs/{name}/api/v1/all");
+                let expected = contents[name].as_bytes();
+                reads.read(&addresses, first, expected, |address| {
+                    get(address, &client, &path)
+                });
             }
             reads
         });
@@ -79,14 +161,20 @@ impl Reader {
 }
 
 impl Reads {
-    /// Reads a catalog from the replica at this position, and from the next ones while that fails.
-    fn read(&mut self, addresses: &Addresses, name: &str, content: &str, first: usize) {
+    /// Sends a request to the replica at this position, and to the next ones while that fails.
+    fn read(
+        &mut self,
+        addresses: &Addresses,
+        first: usize,
+        expected: &[u8],
+        get: impl Fn(SocketAddr) -> Result<(u16, Vec<u8>), Error>,
+    ) {
         let mut failures = Vec::new();
         for turn in 0..NAMES.len() {
             let at = (first + turn) % NAMES.len();
             let address = addresses.lock().expect("nobody panicked")[at];
-            match get(address, &format!("/catalogs/{name}/api/v1/all")) {
-                Ok((200, body)) if body == content.as_bytes() => {
+            match get(address) {
+                Ok((200, body)) if body == expected => {
                     self.answered += 1;
                     self.repeated += usize::from(turn > 0);
                     return;
@@ -95,8 +183,7 @@ impl Reads {
                 Ok((503, _)) => failures.push(format!("{}: 503", NAMES[at])),
                 Ok((status, body)) => {
                     let text = String::from_utf8_lossy(&body).into_owned();
-                    self.wrong
-                        .push(format!("{name} of {}: {status} {text}", NAMES[at]));
+                    self.wrong.push(format!("{}: {status} {text}", NAMES[at]));
                     return;
                 }
                 Err(error) => failures.push(format!("{}: {error}", NAMES[at])),
@@ -106,10 +193,36 @@ impl Reads {
     }
 }
 
+/// Opens a connection, whose handshake is still to come.
+fn connect(
+    address: SocketAddr,
+    client: &Arc<ClientConfig>,
+) -> Result<StreamOwned<ClientConnection, TcpStream>, Error> {
+    let stream = TcpStream::connect_timeout(&address, READ_TIMEOUT)?;
+    stream.set_read_timeout(Some(READ_TIMEOUT))?;
+    let name = ServerName::try_from(SERVER_NAME).expect("it is a name");
+    let tls = ClientConnection::new(client.clone(), name).map_err(Error::other)?;
+    Ok(StreamOwned::new(tls, stream))
+}
+
+/// Returns the certificate that a server shows.
+fn shown_certificate(
+    address: SocketAddr,
+    client: &Arc<ClientConfig>,
+) -> Option<CertificateDer<'static>> {
+    let mut connection = connect(address, client).ok()?;
+    connection.conn.complete_io(&mut connection.sock).ok()?;
+    let certificates = connection.conn.peer_certificates()?;
+    certificates.first().map(|shown| shown.clone().into_owned())
+}
+
 /// Sends a request and returns the status and the whole body.
-fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), Error> {
-    let mut connection = TcpStream::connect_timeout(&address, READ_TIMEOUT)?;
-    connection.set_read_timeout(Some(READ_TIMEOUT))?;
+fn get(
+    address: SocketAddr,
+    client: &Arc<ClientConfig>,
+    path: &str,
+) -> Result<(u16, Vec<u8>), Error> {
+    let mut connection = connect(address, client)?;
     write!(
         connection,
         "GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
@@ -173,8 +286,20 @@ fn a_reader_that_repeats_what_fails_elsewhere_never_fails_and_never_reads_anythi
         cluster
             .plane
             .service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, cluster.plane.address);
-    let start =
-        |cluster: &Cluster, name: &str| Replica::start_at(cluster, name, &kubeconfig, &[]).ready();
+    let mut certificates = Certificates::new();
+    let client = certificates.client();
+    let arguments = certificates.arguments();
+    let start = |cluster: &Cluster, name: &str| {
+        let arguments = arguments.each_ref().map(String::as_str);
+        let replica = Replica::start_at(cluster, name, &kubeconfig, &arguments);
+        let is_ready = |(status, _)| (status == 200).then_some(());
+        eventually(|| {
+            get(replica.address, &client, "/readyz")
+                .ok()
+                .and_then(is_ready)
+        });
+        replica
+    };
     let mut replicas: Vec<_> = NAMES.iter().map(|name| start(&cluster, name)).collect();
     for name in contents.keys() {
         cluster.wait_for(name, "Serving", "Available");
@@ -183,7 +308,7 @@ fn a_reader_that_repeats_what_fails_elsewhere_never_fails_and_never_reads_anythi
 
     let addresses = [0, 1, 2].map(|at: usize| replicas[at].address);
     let addresses = Arc::new(Mutex::new(addresses));
-    let reader = Reader::start(addresses.clone(), contents.clone(), seed);
+    let reader = Reader::start(addresses.clone(), client.clone(), contents.clone(), seed);
     let started = Instant::now();
     let mut kills = 0;
     // Everything happens at least once, and in the end both are there again.
@@ -198,6 +323,7 @@ fn a_reader_that_repeats_what_fails_elsewhere_never_fails_and_never_reads_anythi
             7 => cluster.registry.resume(),
             _ => {}
         }
+        certificates.rotate();
         let at = kills % NAMES.len();
         // A replica is killed when it is dropped.
         drop(replicas.remove(at));
@@ -209,8 +335,9 @@ fn a_reader_that_repeats_what_fails_elsewhere_never_fails_and_never_reads_anythi
     let reads = reader.finish();
     let after = memory(&replicas);
     println!(
-        "{catalogs} catalogs, {kills} kills in {:?}: {} reads, {} of them repeated elsewhere, {} failed, {} wrong; \
-         KiB of the replicas before {before:?}, after {after:?}",
+        "{catalogs} catalogs, {kills} kills and {} certificates in {:?}: {} reads, {} of them repeated elsewhere, \
+         {} failed, {} wrong; KiB of the replicas before {before:?}, after {after:?}",
+        certificates.issued,
         started.elapsed(),
         reads.answered,
         reads.repeated,
@@ -222,6 +349,12 @@ fn a_reader_that_repeats_what_fails_elsewhere_never_fails_and_never_reads_anythi
     assert!(reads.answered > kills, "{} reads", reads.answered);
     for (before, after) in before.iter().zip(&after) {
         assert!(*after <= before + GROWTH_KIB, "{before} KiB became {after}");
+    }
+    for replica in &replicas {
+        eventually(|| {
+            let shown = shown_certificate(replica.address, &client)?;
+            (shown == certificates.last).then_some(())
+        });
     }
     for name in contents.keys() {
         let status = cluster.wait_for(name, "Serving", "Available");

@@ -1,9 +1,7 @@
 //! TLS as clients see it: what is accepted and what is refused, and certificates that are replaced
 //! under load.
 
-use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -107,20 +105,9 @@ impl Authority {
     }
 }
 
-/// Writes a certificate as the kubelet writes a Secret: `tls.crt` leads to `..data/tls.crt`, and
-/// `..data` to a folder, in place of which another one is put at once.
+/// Replaces the certificate of a server.
 fn publish(folders: &Folders, number: usize, (certificate, key): &Pair) {
-    folders.write(&format!("tls/..{number}/tls.crt"), certificate);
-    folders.write(&format!("tls/..{number}/tls.key"), key);
-    symlink(format!("..{number}"), folders.path("tls/..data_tmp")).unwrap();
-    fs::rename(folders.path("tls/..data_tmp"), folders.path("tls/..data")).unwrap();
-    for name in ["tls.crt", "tls.key"] {
-        // It is there already, except for the first time.
-        let _ = symlink(
-            format!("..data/{name}"),
-            folders.path(&format!("tls/{name}")),
-        );
-    }
+    folders.write_tls_secret("tls", number, certificate, key);
 }
 
 pub(crate) async fn connect(

@@ -9,7 +9,7 @@ use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do
 /// not count.
-const ALLOWED: [(&str, &[&str]); 44] = [
+const ALLOWED: [(&str, &[&str]); 45] = [
     ("build-info", &[]),
     ("drawing", &[]),
     ("fbc-grammar", &[]),
@@ -148,6 +148,17 @@ const ALLOWED: [(&str, &[&str]); 44] = [
         &["admission", "fbc", "fbc-grammar", "http-content", "serving"],
     ),
     (
+        "renovate-http",
+        &[
+            "admission",
+            "fbc",
+            "fbc-grammar",
+            "fbc-graph",
+            "http-content",
+            "serving",
+        ],
+    ),
+    (
         "kube-api",
         &[
             "admission",
@@ -253,6 +264,7 @@ const ALLOWED: [(&str, &[&str]); 44] = [
             "loading",
             "metrics",
             "pages",
+            "renovate-http",
             "server-metrics",
             "serving",
             "store",
@@ -355,6 +367,7 @@ const RESERVED: [(&str, &[&str]); 35] = [
             "kube-api",
             "grpc",
             "pages",
+            "renovate-http",
             "catalog-server",
         ],
     ),

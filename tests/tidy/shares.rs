@@ -19,7 +19,7 @@ const CONSTRUCTORS: [&str; 5] = [
 
 /// The files that construct counters, and the rows of the table that these have, one for each
 /// counter.
-const COUNTERS: [(&str, &[&str]); 11] = [
+const COUNTERS: [(&str, &[&str]); 12] = [
     (
         "crates/alpha-graphql/src/lib.rs",
         &["alpha requests", "alpha in flight"],
@@ -64,6 +64,7 @@ const COUNTERS: [(&str, &[&str]); 11] = [
         &["lists being sent", "watches", "work of a view"],
     ),
     ("crates/pages/src/lib.rs", &["work of a view"]),
+    ("crates/renovate-http/src/lib.rs", &["work of a view"]),
     ("crates/catalog-server/src/scrapes.rs", &["work of a view"]),
 ];
 

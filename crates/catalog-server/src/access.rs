@@ -18,6 +18,7 @@ use catalogd_http::{CATALOGS, requested_catalog};
 use controller::ApiServerClient;
 use graphql_http::{ConnectionAuthorizer, ConnectionInitError, is_upgrade};
 use http_server::{ErrorFormat, HttpError, Tls};
+use renovate_http::RENOVATE;
 use serving::{Catalogs, ICONS};
 
 use super::background::BackgroundTasks;
@@ -190,7 +191,7 @@ impl RequestedCatalogs {
             GRAPHQL => Self::Visible,
             path if path.starts_with(ICONS) => Self::Visible,
             // Without a valid name, the view responds with the same error to all callers.
-            path if path.starts_with(CATALOGS) => {
+            path if path.starts_with(CATALOGS) || path.starts_with(RENOVATE) => {
                 requested_catalog(uri).map_or(Self::Public, Self::Catalog)
             }
             _ => Self::Public,
@@ -243,6 +244,8 @@ mod tests {
             "/catalogs/a%2eb/api/v1/metas?name=x",
             "/catalogs/a.b/x",
             "/catalogs/a.b",
+            "/renovate/a.b/etcd?from=1.0.0",
+            "/renovate/a%2eb/etcd",
         ] {
             assert_eq!(
                 requested(path),

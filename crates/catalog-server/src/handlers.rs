@@ -5,6 +5,7 @@
 
 use http_server::RequestHandler;
 use metrics::{Label as _, labels};
+use renovate_http::RENOVATE;
 use serving::ICONS;
 
 labels! {
@@ -20,6 +21,8 @@ labels! {
         Edits = "edits",
         /// catalogd's alpha GraphQL.
         AlphaGraphql = "alpha_graphql",
+        /// The versions of a package, for Renovate.
+        Renovate = "renovate",
         /// An icon.
         Icon = "icon",
         /// A page for people, or a file of one.
@@ -74,6 +77,7 @@ impl HandlerLabel {
                 Some("edits") => Self::Edits,
                 _ => Self::Other,
             },
+            _ if path.starts_with(RENOVATE) => Self::Renovate,
             _ if path.starts_with(ICONS) => Self::Icon,
             _ if PAGE_PATHS.iter().any(|prefix| path.starts_with(prefix)) => Self::Page,
             _ => Self::Other,
@@ -111,7 +115,8 @@ mod tests {
         ] {
             assert_eq!(HandlerLabel::from_path(path), label, "{path}");
         }
-        for route in catalogd_http::routes() {
+        let renovate = renovate_http::routes().map(str::to_owned);
+        for route in catalogd_http::routes().into_iter().chain(renovate) {
             assert_ne!(
                 HandlerLabel::from_path(&route.replace(['{', '}'], "")),
                 HandlerLabel::Other,

@@ -1,6 +1,7 @@
 //! Temporary folders of a test, for its catalogs and its store.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
@@ -42,6 +43,23 @@ impl Folders {
         fs::create_dir_all(path.parent().expect("a file is in a folder"))
             .expect("folders can be made");
         fs::write(path, bytes).expect("files can be written");
+    }
+
+    /// Writes version `number` of a Secret with a certificate as the kubelet mounts it: `tls.crt`
+    /// and `tls.key` are links through `..data`, which is replaced atomically. Both are in PEM.
+    pub fn write_tls_secret(&self, name: &str, number: usize, certificate: &str, key: &str) {
+        self.write(&format!("{name}/..{number}/tls.crt"), certificate);
+        self.write(&format!("{name}/..{number}/tls.key"), key);
+        let next = self.path(&format!("{name}/..data_tmp"));
+        symlink(format!("..{number}"), &next).expect("links can be made");
+        fs::rename(next, self.path(&format!("{name}/..data"))).expect("links can be renamed");
+
+        for file in ["tls.crt", "tls.key"] {
+            let link = self.path(&format!("{name}/{file}"));
+            if !link.is_symlink() {
+                symlink(format!("..data/{file}"), link).expect("links can be made");
+            }
+        }
     }
 
     /// Writes a catalog of one file, `catalog.json`, given as a [fixture](crate::fixture). The file

@@ -12,7 +12,7 @@ use testing::{eventually, exchange, send_request};
 use super::{Cluster, NAMESPACE, SERVICE_ACCOUNT};
 
 /// What the address line begins and ends with.
-const ADDRESS: (&str, &str) = ("Listening on http://", "/graphql");
+const ADDRESS: (&str, &str) = ("Listening on ", "/graphql");
 
 /// Time after which another replica takes the Lease that is not renewed.
 pub(crate) const LEASE_DURATION: Duration = Duration::from_secs(4);
@@ -107,7 +107,9 @@ impl Replica {
                 "{name} ended: {}",
                 fs::read_to_string(&log).unwrap_or_default()
             );
-            found.map(|address| address.parse().expect("an address"))
+            let url = found?;
+            let (_scheme, address) = url.split_once("://").expect("a URL");
+            Some(address.parse().expect("an address"))
         });
         Self {
             child,

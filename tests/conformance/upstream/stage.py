@@ -46,9 +46,9 @@ MANIFEST, CONFIG, LAYER = [
 INSIDE = 'CATALOGQL_CONFORMANCE_INSIDE'
 
 
-def alone():
+def alone(*hosts):
     """Starts this program again in namespaces of its own: upstream's programs listen on every address, and on ports that other
-    programs may have; operator-controller reads its token from a fixed path."""
+    programs may have; operator-controller reads its token from a fixed path. `hosts` are further lines of /etc/hosts."""
     if os.environ.get(INSIDE):
         # What was started ends with this program.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -57,9 +57,9 @@ def alone():
         'ip link set lo up && mount -t tmpfs tmpfs /run && echo "$1" >/run/hosts && mount --bind /run/hosts /etc/hosts'
         ' && shift && exec "$@"'
     )
-    hosts = f'127.0.0.1 localhost {OURS} {THEIRS} {" ".join(SOURCES)}'
+    lines = '\n'.join([f'127.0.0.1 localhost {OURS} {THEIRS} {" ".join(SOURCES)}', *hosts])
     namespaces = ['unshare', '--user', '--map-root-user', '--net', '--mount']
-    os.execvpe('unshare', [*namespaces, 'sh', '-c', command, 'sh', hosts, sys.executable, *sys.argv], {**os.environ, INSIDE: '1'})
+    os.execvpe('unshare', [*namespaces, 'sh', '-c', command, 'sh', lines, sys.executable, *sys.argv], {**os.environ, INSIDE: '1'})
 
 
 def programs(*names):

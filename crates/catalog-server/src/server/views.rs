@@ -112,6 +112,7 @@ fn routes(
 ) -> Router {
     let routes = graphql
         .router()
+        .merge(renovate_http::router(reader.clone(), ANSWERS_BUILD))
         .merge(catalogd_http::router(reader, ANSWERS_BUILD));
     let routes = routes.merge(alpha.map(AlphaGraphql::router).unwrap_or_default());
     let routes = routes.route("/version", get(version_response));
@@ -183,10 +184,13 @@ async fn version_response() -> impl IntoResponse {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use axum::body::{Body, to_bytes};
     use axum::http::{Request, header};
     use hyper::service::Service as _;
     use hyper_util::service::TowerToHyperService;
+    use serde_json::Value;
     use serving::{CatalogMetadata, Content, Served, catalogs};
 
     use super::*;
@@ -222,10 +226,12 @@ mod tests {
         let mut shown = Vec::new();
         let paths = catalogd_http::routes()
             .into_iter()
+            .chain(renovate_http::routes().map(str::to_owned))
             .chain([graphql, alpha_graphql::PATH, "/schema.graphql", "/version"].map(String::from));
         for path in paths {
             let path = path
                 .replace("{catalog}", "secret")
+                .replace("{package}", "concealed")
                 .replace("{digest}", &"0".repeat(64));
             for accept in ["*/*", "text/event-stream"] {
                 let hidden = body(&catalogs.visible(Visibility::none()), &path, accept).await;
@@ -243,5 +249,29 @@ mod tests {
         }
         shown.dedup();
         assert_eq!(shown.len(), 5, "else nothing would be tested: {shown:?}");
+    }
+
+    #[test]
+    fn every_route_of_plain_http_is_in_the_openapi_document_and_no_other() {
+        let document: Value = serde_json::from_str(catalogd_http::OPENAPI).unwrap();
+        let paths: BTreeSet<_> = document["paths"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect();
+        let renovate = renovate_http::routes().map(str::to_owned);
+        let routes = catalogd_http::routes().into_iter().chain(renovate);
+        assert_eq!(paths, routes.collect());
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            let methods: Vec<_> = operations
+                .as_object()
+                .unwrap()
+                .keys()
+                .filter(|key| *key != "parameters")
+                .collect();
+            assert_eq!(methods, ["get", "head"], "{path}");
+        }
+        assert_eq!(document["openapi"], "3.1.0");
     }
 }
