@@ -109,6 +109,8 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/oauth2-proxy/oauth2_proxy.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/upstream/extensions.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/upstream/subscriptions.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
+	tests/conformance/upstream/many.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
+	tests/conformance/renovate/renovate.py $(BUILT)/debug/catalogql
 	CATALOGQL_CHAOS=$${CATALOGQL_CHAOS:-38:50:60} cargo test --locked --test cluster chaos -- --nocapture
 	tests/conformance/federation/federation.mjs $(BUILT)/debug/catalogql
 	@tests/skipped.sh $(SKIPPED)
