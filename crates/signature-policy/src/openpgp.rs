@@ -408,6 +408,6 @@ mod tests {
         for _ in 0..100 {
             message = compressed(&message);
         }
-        assert_eq!(refused(&message), "it is not a message with one signature");
+        assert_eq!(refused(&message), "the OpenPGP message is cut off");
     }
 }

@@ -9,6 +9,7 @@ CATALOGQL is the program, built with the feature `signatures-gpg`. The other pro
 GnuPG and Debian's registry.
 """
 
+import concurrent.futures
 import contextlib
 import functools
 import hashlib
@@ -28,7 +29,10 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[2]
 
 # Seconds that anything may take.
-DEADLINE = 120
+DEADLINE = 300
+
+# Images that are judged at one time.
+WORKERS = 4
 
 # Images that a policy accepts or refuses otherwise than podman, with the reason: the names of images, those of policies, how the
 # image is named, and what catalogql says.
@@ -86,7 +90,7 @@ def debian_registry(scratch):
     config.write_text(
         f'version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {storage}}}}}\nhttp: {{addr: "{address}"}}\n'
     )
-    process = subprocess.Popen(['docker-registry', 'serve', config], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(['docker-registry', 'serve', config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         eventually('the registry does not answer', lambda: answers(address))
         yield address
@@ -126,6 +130,10 @@ class Keys:
         self.gpg('--faked-system-time', '20200101T000000!', '--quick-generate-key', 'expired@example.com', 'rsa3072', 'sign', '1y')
         for name in ['release', 'other', 'subkey', 'expired']:
             (self.folder / f'{name}.gpg').write_bytes(self.gpg('--export', f'{name}@example.com'))
+
+    def end(self):
+        """Ends the agent that GnuPG started."""
+        run('gpgconf', '--homedir', self.home, '--kill', 'gpg-agent')
 
     def gpg(self, *arguments, **options):
         return run('gpg', '--homedir', self.home, '--batch', '--yes', '--quiet', '--pinentry-mode', 'loopback', '--passphrase', '',
@@ -334,8 +342,11 @@ def compare(program, tools, keys, registry, place, lookaside):
     theirs = [json.loads(line) for line in said]
     failures, counts = [], {True: 0, False: 0, 'named': 0}
     used = set()
-    for (name, policy, by), podman in zip(asked, theirs, strict=True):
-        status, report = ask_ours(program, registry, lookups, written[policy], images.named[name][by])
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        ours_all = list(pool.map(
+            lambda one: ask_ours(program, registry, lookups, written[one[1]], images.named[one[0]][one[2]]), asked
+        ))
+    for (name, policy, by), podman, (status, report) in zip(asked, theirs, ours_all, strict=True):
         ours = status == 0
         named = difference(name, policy, by)
         if named:
@@ -384,6 +395,20 @@ def compare(program, tools, keys, registry, place, lookaside):
         print(f'  {reason}')
 
 
+def compare_all(program, tools, keys, scratch):
+    """Compares in both registries."""
+    with debian_registry(scratch) as registry:
+        print('a registry without lists of referrers, signatures of GnuPG in a folder:')
+        place = scratch / 'debian'
+        compare(program, tools, keys, registry, place, f'file://{place}/lookaside')
+    with referrers_registry(tools) as registry:
+        print('a registry with lists of referrers, signatures of GnuPG on a server:')
+        place = scratch / 'referrers'
+        (place / 'lookaside').mkdir(parents=True)
+        with served(place / 'lookaside') as address:
+            compare(program, tools, keys, registry, place, address)
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -393,16 +418,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix='catalogql-signatures-') as folder:
         scratch = Path(folder)
         keys = Keys(tools, scratch)
-        with debian_registry(scratch) as registry:
-            print('a registry without lists of referrers, signatures of GnuPG in a folder:')
-            place = scratch / 'debian'
-            compare(program, tools, keys, registry, place, f'file://{place}/lookaside')
-        with referrers_registry(tools) as registry:
-            print('a registry with lists of referrers, signatures of GnuPG on a server:')
-            place = scratch / 'referrers'
-            (place / 'lookaside').mkdir(parents=True)
-            with served(place / 'lookaside') as address:
-                compare(program, tools, keys, registry, place, address)
+        try:
+            compare_all(program, tools, keys, scratch)
+        finally:
+            keys.end()
 
 
 main()
