@@ -288,16 +288,16 @@ fn a_bundle_is_accepted_only_for_the_digest_that_it_signs_with_the_key() {
     );
 
     let malformed = Some(RefusalCode::SignatureMalformed);
-    let changes: [fn(&mut Value); 5] = [
+    let edits: [fn(&mut Value); 5] = [
         |bundle| bundle["mediaType"] = "application/json".into(),
         |bundle| bundle["dsseEnvelope"]["payloadType"] = "text/plain".into(),
         |bundle| bundle["dsseEnvelope"]["signatures"] = json!([]),
         |bundle| bundle["dsseEnvelope"]["payload"] = "&".into(),
         |bundle| bundle["messageSignature"] = json!({"signature": ""}),
     ];
-    for change in changes {
+    for edit in edits {
         let mut changed = good.clone();
-        change(&mut changed);
+        edit(&mut changed);
         assert_eq!(code(&changed), malformed, "{changed}");
     }
 }
@@ -371,8 +371,8 @@ fn a_certificate_of_a_bundle_must_be_valid_when_the_log_promised_its_entry() {
             &oid,
             ISSUER.as_bytes().to_vec(),
         )];
-        let signed = leaf.signed_by(&leaf_key, &issuer);
-        signed.expect("it is valid").der().to_vec()
+        let made = leaf.signed_by(&leaf_key, &issuer);
+        made.expect("it is valid").der().to_vec()
     };
     let requirement = |email: &str| {
         json!({
@@ -395,7 +395,7 @@ fn a_certificate_of_a_bundle_must_be_valid_when_the_log_promised_its_entry() {
         }
         .code()
     };
-    let signed = |der: &[u8], entry: fn(&TestKey, &str) -> Value| {
+    let attach = |der: &[u8], entry: fn(&TestKey, &str) -> Value| {
         let mut bundle = bundle(&signer, &statement(MANIFEST, SIGN_PREDICATE));
         bundle["verificationMaterial"] =
             json!({"certificate": {"rawBytes": BASE64_STANDARD.encode(der)}});
@@ -404,19 +404,19 @@ fn a_certificate_of_a_bundle_must_be_valid_when_the_log_promised_its_entry() {
     };
     let refused = Some(RefusalCode::SignatureCertificate);
     let valid = certificate(2026);
-    assert_eq!(code(&signed(&valid, promised), "release@example.com"), None);
+    assert_eq!(code(&attach(&valid, promised), "release@example.com"), None);
     assert_eq!(
-        code(&signed(&valid, promised), "other@example.com"),
+        code(&attach(&valid, promised), "other@example.com"),
         refused
     );
     let expired = certificate(2024);
     assert_eq!(
-        code(&signed(&expired, promised), "release@example.com"),
+        code(&attach(&expired, promised), "release@example.com"),
         refused
     );
     // A proof tells no time at which the certificate must have been valid.
     assert_eq!(
-        code(&signed(&valid, proved), "release@example.com"),
+        code(&attach(&valid, proved), "release@example.com"),
         refused
     );
 }
