@@ -113,7 +113,10 @@ fi
 export RUSTFLAGS="$rust"
 export CFLAGS="$c"
 
-cargo build --profile "$profile" --locked --target "$target" --package "$name" --bin "$name" ${library:+"$library"} >&2
+# What only releases have: OpenPGP, whose libraries would make every other build longer.
+[ "$name" != catalogql ] || features=signatures-gpg
+cargo build --profile "$profile" --locked --target "$target" --package "$name" --bin "$name" \
+  ${features:+--features "$features"} ${library:+"$library"} >&2
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 program=$built/$target/$profile/$name$ending
 stripped=$built/$name-$version-$machine$ending

@@ -50,7 +50,9 @@ def linked(machine, program):
     `cargo metadata` describes packages, but takes features that only tests ask for; `cargo tree` does not.
     """
     which = [f"--package={program}", f"--target={source.PLATFORMS[machine].target}"]
-    tree = cargo("tree", *which, "--edges=normal,no-proc-macro", "--prefix=depth", "--format= {p}")
+    # The features of release/build.sh.
+    features = ["--features=signatures-gpg"] if program == "catalogql" else []
+    tree = cargo("tree", *which, *features, "--edges=normal,no-proc-macro", "--prefix=depth", "--format= {p}")
     needs, path = {}, []
     for line in tree.splitlines():
         depth, name, version = line.split()[:3]

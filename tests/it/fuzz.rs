@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use fuzzing::{layers, targets};
+use fuzzing::{layers, signatures, targets};
 use serde_json::Value;
 
-use crate::support::{Archive, SeededRandom};
+use crate::support::{Archive, SeededRandom, digest};
 
 /// Number of inputs of each target, unless `CATALOGQL_FUZZ` is another number.
 const INPUTS: u64 = 1_000;
@@ -127,6 +127,44 @@ fn constraints_and_their_rules_hold_for_any_text() {
         &CONSTRAINT_SEEDS,
         &CONSTRAINT_WORDS,
     );
+}
+
+#[test]
+fn nothing_unsigned_and_nothing_signed_for_another_image_is_accepted() {
+    let digest = digest(signatures::MANIFEST);
+    let payload = format!(
+        r#"{{"critical":{{"type":"cosign container image signature","image":{{"docker-manifest-digest":"{digest}"}},"identity":{{"docker-reference":"quay.io/example/catalog"}}}},"optional":{{"timestamp":1,"creator":"x"}}}}"#
+    );
+    let hex = digest.trim_start_matches("sha256:");
+    let statement = format!(
+        r#"{{"_type":"https://in-toto.io/Statement/v1","subject":[{{"digest":{{"sha256":"{hex}"}}}}],"predicateType":"https://sigstore.dev/cosign/sign/v1","predicate":{{}}}}"#
+    );
+    let seeds: [&[u8]; 6] = [
+        payload.as_bytes(),
+        statement.as_bytes(),
+        br#"{"SignedEntryTimestamp":"MEUC","Payload":{"body":"e30=","integratedTime":1,"logIndex":2,"logID":"00"}}"#,
+        br#"{"mediaType":"application/vnd.dev.sigstore.bundle.v0.3+json","verificationMaterial":{"certificate":{"rawBytes":"MIIB"},"tlogEntries":[{"logIndex":"1","logId":{"keyId":"AA=="},"integratedTime":"1","inclusionPromise":{"signedEntryTimestamp":"MEUC"},"inclusionProof":{"logIndex":"0","treeSize":"1","hashes":["AA=="],"checkpoint":{"envelope":"a\n1\nAA==\n\n"}},"canonicalizedBody":"e30="}]},"dsseEnvelope":{"payload":"e30=","payloadType":"application/vnd.in-toto+json","signatures":[{"sig":"MEUC"}]}}"#,
+        b"-----BEGIN CERTIFICATE-----\nMIIBAjCB\n-----END CERTIFICATE-----\n",
+        b"\xa3\x01\x90\x0d\x03\x00\x00\x0b\x01\xc2\xc0\x5c\x04\x00\x01",
+    ];
+    let words: [&[u8]; 12] = [
+        b"{",
+        b"}",
+        b"[]",
+        b"null",
+        br#""sha256":"#,
+        br#""type":"#,
+        b"\"x\":1,",
+        b"MEUCIQ==",
+        b"\x30\x82",
+        b"\xa3",
+        b"-----BEGIN CERTIFICATE-----\n",
+        b"99999999999999999999",
+    ];
+    run(9, signatures::signatures, &seeds, &words);
+    for signed in [&payload, &statement] {
+        assert!(signatures::is_signed(signed.as_bytes()), "{signed}");
+    }
 }
 
 #[test]

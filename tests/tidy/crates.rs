@@ -282,6 +282,7 @@ const ALLOWED: [(&str, &[&str]); 45] = [
     (
         "fuzzing",
         &[
+            "content-digest",
             "fbc",
             "fbc-grammar",
             "fbc-graph",
@@ -289,6 +290,7 @@ const ALLOWED: [(&str, &[&str]); 45] = [
             "graphql",
             "images",
             "serving",
+            "signature-policy",
             "solve",
             "testing",
         ],
@@ -300,7 +302,7 @@ const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// Libraries that only some crates may depend on, each with those crates (`catalogql` is the
 /// program).
-const RESERVED: [(&str, &[&str]); 35] = [
+const RESERVED: [(&str, &[&str]); 36] = [
     // Pure crates wait for nothing and reach nothing.
     (
         "tokio",
@@ -349,10 +351,11 @@ const RESERVED: [(&str, &[&str]); 35] = [
         ],
     ),
     ("tokio-rustls", &["http-server"]),
-    ("rcgen", &["testing", "catalogql"]),
+    ("rcgen", &["testing", "catalogql", "signature-policy"]),
     ("yasna", &["auth", "http-server", "signature-policy"]),
     // Who signed an image is decided in one place.
     ("rustls-webpki", &["signature-policy"]),
+    ("pgp", &["signature-policy"]),
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
     ("rustix", &["loading", "http-server", "catalog-server"]),

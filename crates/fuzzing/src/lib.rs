@@ -2,4 +2,5 @@
 //! that takes any bytes and panics where a property does not hold.
 
 pub mod layers;
+pub mod signatures;
 pub mod targets;

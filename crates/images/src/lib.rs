@@ -35,7 +35,10 @@ pub use registries::{
     range_start, retry_after,
 };
 pub use signature_policy::{RefusalCode, Verdict, VerdictState, VerifiedManifest};
-pub use signatures::{SIGNATURE_TIMEOUT, SignaturePolicy, SignatureVerification};
+pub use signatures::{
+    MAX_SIGNATURE_BYTES, SIGNATURE_TIMEOUT, SIGNATURES_TIMEOUT, SignaturePolicy,
+    SignatureVerification,
+};
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {
     ImageError::Io {

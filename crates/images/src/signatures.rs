@@ -3,23 +3,26 @@
 //! The policy itself is the crate `signature-policy`. This module fetches the signatures that it
 //! judges.
 
+mod budget;
+mod bundles;
+mod lookaside;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use oci_client::manifest::{OciDescriptor, OciImageManifest};
 use signature_policy::{
     AttachedSignature, Evidence, ImageSignatures, LoadedPolicy, LookupConfig, MAX_PAYLOAD_BYTES,
-    MAX_SIGNATURES, PolicyReference, SIMPLE_SIGNING, SignedManifest, Verdict,
+    MAX_SIGNATURES, NeededSignatures, PolicyReference, SIMPLE_SIGNING, SignedManifest, Verdict,
 };
-use tokio::time::timeout;
 
 use crate::manifest::BlobDescriptor;
 use crate::registries::RegistrySession;
 use crate::{ImageError, ImageSource, LayoutSelector, RegistryReference};
 
-/// Time-out of each request for signatures.
-pub const SIGNATURE_TIMEOUT: Duration = Duration::from_secs(10);
+pub use budget::{MAX_SIGNATURE_BYTES, SIGNATURE_TIMEOUT, SIGNATURES_TIMEOUT};
+
+use budget::SignatureBudget;
 
 /// The policy for images, and where their signatures are.
 #[derive(Clone, Debug, Default)]
@@ -89,30 +92,60 @@ impl SignatureVerification {
             manifest: unsigned(&manifests.manifest),
             index: manifests.index.as_deref().map(unsigned),
         };
-        if policy.needs_signatures(&image)
-            && let Some(session) = session
-        {
-            let is_on = self.uses_attachments(&image, session);
-            self.fetch(session, &mut evidence.manifest, is_on).await;
+        if let Some(session) = session {
+            let fetch = SignatureFetch {
+                session,
+                lookup: &self.lookup,
+                needed: policy.needed_signatures(&image),
+            };
+            let mut budget = SignatureBudget::new();
+            fetch.all(&mut evidence.manifest, &mut budget).await;
             let index = evidence.index.as_mut();
             if let Some(index) = index.filter(|_| policy.accepts_indexes()) {
-                self.fetch(session, index, is_on).await;
+                fetch.all(index, &mut budget).await;
             }
         }
         Ok(Some(policy.judge(&image, &evidence, Timestamp::now())))
     }
+}
 
-    /// Returns whether registries.d allows attachments at the registry that served the manifest.
-    fn uses_attachments(&self, image: &PolicyReference, session: &RegistrySession) -> bool {
-        let physical = format!("{}/{}", session.location.host, session.location.repository);
+/// The signatures that are fetched for an image.
+struct SignatureFetch<'a> {
+    session: &'a RegistrySession,
+    lookup: &'a LookupConfig,
+    needed: NeededSignatures,
+}
+
+impl SignatureFetch<'_> {
+    /// Fetches all signatures of a manifest that the policy needs.
+    async fn all(&self, manifest: &mut SignedManifest, budget: &mut SignatureBudget) {
+        let location = &self.session.location;
+        let physical = format!("{}/{}", location.host, location.repository);
         let physical = PolicyReference::docker(&physical).ok();
-        let physical = physical.as_ref().unwrap_or(image);
-        self.lookup.sigstore_attachments(physical).unwrap_or(true)
+        if self.needed.sigstore {
+            let is_on = physical
+                .as_ref()
+                .and_then(|image| self.lookup.sigstore_attachments(image));
+            self.attached(manifest, is_on.unwrap_or(true), budget).await;
+            if is_on.unwrap_or(true) {
+                bundles::fetch(self.session, manifest, budget).await;
+            }
+        }
+        if self.needed.simple
+            && let Some(base) = physical.and_then(|image| self.lookup.lookaside(&image))
+        {
+            lookaside::fetch(self.session, base, manifest, budget).await;
+        }
     }
 
     /// Fetches the attachments of a manifest. What cannot be fetched is noted, because it could be
     /// the signature that is missing.
-    async fn fetch(&self, session: &RegistrySession, manifest: &mut SignedManifest, is_on: bool) {
+    async fn attached(
+        &self,
+        manifest: &mut SignedManifest,
+        is_on: bool,
+        budget: &mut SignatureBudget,
+    ) {
         let signatures = &mut manifest.signatures;
         if !is_on {
             signatures.attachments_off = true;
@@ -120,9 +153,9 @@ impl SignatureVerification {
         }
         let digest = content_digest::digest(&manifest.bytes);
         let tag = format!("sha256-{}.sig", digest.hex());
-        let place = format!("{}:{tag}", session.location);
+        let place = format!("{}:{tag}", self.session.location);
         signatures.places.push(place.clone());
-        let layers = match find_layers(session, &tag, signatures).await {
+        let layers = match find_layers(self.session, &tag, signatures, budget).await {
             Ok(layers) => layers,
             Err(cause) => {
                 signatures.unreachable.push(format!("{place}: {cause}"));
@@ -132,7 +165,7 @@ impl SignatureVerification {
 
         // One signature that cannot be fetched must not hide the others.
         for layer in layers.into_iter().take(MAX_SIGNATURES) {
-            match fetch_attachment(session, layer).await {
+            match fetch_attachment(self.session, layer, budget).await {
                 Ok(attachment) => signatures.attached.push(attachment),
                 Err(cause) => signatures.unreachable.push(format!("{place}: {cause}")),
             }
@@ -152,8 +185,9 @@ async fn find_layers(
     session: &RegistrySession,
     tag: &str,
     signatures: &mut ImageSignatures,
+    budget: &SignatureBudget,
 ) -> Result<Vec<OciDescriptor>, String> {
-    let found = within(session.find_manifest(tag)).await?;
+    let found = budget.wait(session.find_manifest(tag)).await?;
     let Some((bytes, _)) = found else {
         return Ok(Vec::new());
     };
@@ -169,6 +203,7 @@ async fn find_layers(
 async fn fetch_attachment(
     session: &RegistrySession,
     layer: OciDescriptor,
+    budget: &mut SignatureBudget,
 ) -> Result<AttachedSignature, String> {
     let blob = BlobDescriptor::new(&layer).map_err(|error| error.to_string())?;
     if blob.bytes > MAX_PAYLOAD_BYTES {
@@ -177,28 +212,12 @@ async fn fetch_attachment(
             blob.digest
         ));
     }
-    let payload = within(session.signature_payload(blob)).await?;
+    budget.charge(blob.bytes)?;
+    let payload = budget.wait(session.signature_payload(blob)).await?;
     Ok(AttachedSignature {
         payload,
         annotations: layer.annotations.unwrap_or_default(),
     })
-}
-
-async fn within<T>(request: impl Future<Output = Result<T, ImageError>>) -> Result<T, String> {
-    match timeout(SIGNATURE_TIMEOUT, request).await {
-        Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => {
-            let cause = std::error::Error::source(&error);
-            Err(match cause {
-                Some(cause) => format!("{error}: {cause}"),
-                None => error.to_string(),
-            })
-        }
-        Err(_) => Err(format!(
-            "no response within {} seconds",
-            SIGNATURE_TIMEOUT.as_secs()
-        )),
-    }
 }
 
 /// Returns what policies know of an image.

@@ -330,18 +330,8 @@ fn signed_by(text: &str) -> Result<SignedBy, PolicyError> {
     if !known.contains(&key_type.as_str()) {
         return Err(PolicyError::new(format!("`{key_type}` is no keyType")));
     }
-    let mut sources = Vec::new();
-    if let Some(path) = object.read::<String>("keyPath")? {
-        sources.push(vec![file(path)?]);
-    }
-    if let Some(paths) = object.read::<Vec<String>>("keyPaths")? {
-        sources.push(paths.into_iter().map(file).collect::<Result<_, _>>()?);
-    }
-    if let Some(data) = object.read::<String>("keyData")? {
-        sources.push(vec![inline(&data)?]);
-    }
-    let [keys] = <[_; 1]>::try_from(sources).map_err(|_| {
-        PolicyError::new("exactly one of `keyPath`, `keyPaths` and `keyData` is required")
+    let keys = key_sources(&object, "key")?.ok_or_else(|| {
+        PolicyError::new("one of `keyPath`, `keyPaths` and `keyData` is required")
     })?;
     Ok(SignedBy {
         key_type,
@@ -368,8 +358,8 @@ fn sigstore_signed(text: &str) -> Result<SigstoreSigned, PolicyError> {
             "signedIdentity",
         ],
     )?;
-    let keys = key_lists(&object, ["keyPath", "keyPaths", "keyData", "keyDatas"])?;
-    let mut trusts: Vec<_> = keys.into_iter().map(SigstoreTrust::Keys).collect();
+    let keys = key_sources(&object, "key")?.map(non_empty).transpose()?;
+    let mut trusts: Vec<_> = keys.map(SigstoreTrust::Keys).into_iter().collect();
     if let Some(fulcio) = object.get("fulcio") {
         trusts.push(parse_fulcio(fulcio).map_err(|error| error.within("fulcio"))?);
     }
@@ -381,21 +371,8 @@ fn sigstore_signed(text: &str) -> Result<SigstoreSigned, PolicyError> {
             "exactly one of `keyPath`, `keyPaths`, `keyData`, `keyDatas`, `fulcio` and `pki` is required",
         )
     })?;
-    let mut rekor = key_lists(
-        &object,
-        [
-            "rekorPublicKeyPath",
-            "rekorPublicKeyPaths",
-            "rekorPublicKeyData",
-            "rekorPublicKeyDatas",
-        ],
-    )?;
-    if rekor.len() > 1 {
-        return Err(PolicyError::new(
-            "more than one of `rekorPublicKeyPath`, `rekorPublicKeyPaths`, `rekorPublicKeyData` and `rekorPublicKeyDatas` is given",
-        ));
-    }
-    let rekor = rekor.pop();
+    let rekor = key_sources(&object, "rekorPublicKey")?;
+    let rekor = rekor.map(non_empty).transpose()?;
     match (&trust, &rekor) {
         (SigstoreTrust::Fulcio { .. }, None) => Err(PolicyError::new(
             "`fulcio` requires the public keys of Rekor: write `rekorPublicKeyPath`",
@@ -411,35 +388,36 @@ fn sigstore_signed(text: &str) -> Result<SigstoreSigned, PolicyError> {
     }
 }
 
-/// Reads the members for a path, paths, data, and list of data; returns one list for each of them.
-fn key_lists(
+/// Reads the members `PREFIXPath`, `PREFIXPaths`, `PREFIXData` and `PREFIXDatas`, one of which may be
+/// given.
+fn key_sources(
     object: &JsonObject<'_>,
-    names: [&str; 4],
-) -> Result<Vec<Vec<DataSource>>, PolicyError> {
-    let [path, paths, data, datas] = names;
+    prefix: &str,
+) -> Result<Option<Vec<DataSource>>, PolicyError> {
+    let kinds: [(&str, ParseSource); 2] = [("Path", file), ("Data", inline)];
     let mut lists = Vec::new();
-    if let Some(path) = object.read::<String>(path)? {
-        lists.push(vec![file(path)?]);
+    for (kind, parse) in kinds {
+        if let Some(one) = object.read::<String>(&format!("{prefix}{kind}"))? {
+            lists.push(vec![parse(&one)?]);
+        }
+        if let Some(several) = object.read::<Vec<String>>(&format!("{prefix}{kind}s"))? {
+            let list: Result<Vec<_>, _> = several.iter().map(|one| parse(one)).collect();
+            lists.push(list?);
+        }
     }
-    if let Some(values) = object.read::<Vec<String>>(paths)? {
-        let list: Result<Vec<_>, _> = values.into_iter().map(file).collect();
-        lists.push(non_empty(list?, paths)?);
+    if lists.len() > 1 {
+        return Err(PolicyError::new(format!(
+            "`{prefix}Path`, `{prefix}Paths`, `{prefix}Data` and `{prefix}Datas` cannot be used together"
+        )));
     }
-    if let Some(data) = object.read::<String>(data)? {
-        lists.push(vec![inline(&data)?]);
-    }
-    if let Some(values) = object.read::<Vec<String>>(datas)? {
-        let list: Result<Vec<_>, _> = values.iter().map(|data| inline(data)).collect();
-        lists.push(non_empty(list?, datas)?);
-    }
-    Ok(lists)
+    Ok(lists.pop())
 }
 
-fn non_empty(list: Vec<DataSource>, name: &str) -> Result<Vec<DataSource>, PolicyError> {
-    if list.is_empty() {
-        Err(PolicyError::new(format!("`{name}` is empty")))
+fn non_empty(keys: Vec<DataSource>) -> Result<Vec<DataSource>, PolicyError> {
+    if keys.is_empty() {
+        Err(PolicyError::new("a list of keys is empty"))
     } else {
-        Ok(list)
+        Ok(keys)
     }
 }
 
@@ -495,7 +473,7 @@ fn one_source(
         (Some(_), Some(_)) => Err(PolicyError::new(format!(
             "`{path}` and `{data}` cannot be used together"
         ))),
-        (Some(path), None) => Ok(Some(file(path)?)),
+        (Some(path), None) => Ok(Some(file(&path)?)),
         (None, Some(data)) => Ok(Some(inline(&data)?)),
         (None, None) => Ok(None),
     }
@@ -517,7 +495,10 @@ fn signed_identity(object: &JsonObject<'_>) -> Result<SignedIdentity, PolicyErro
     }
 }
 
-fn file(path: String) -> Result<DataSource, PolicyError> {
+/// Parses the value of a member that names bytes.
+type ParseSource = fn(&str) -> Result<DataSource, PolicyError>;
+
+fn file(path: &str) -> Result<DataSource, PolicyError> {
     if path.is_empty() {
         Err(PolicyError::new("the path of a file is empty"))
     } else {

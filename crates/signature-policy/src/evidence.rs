@@ -52,15 +52,32 @@ pub struct SignedManifest {
 pub struct ImageSignatures {
     /// Sigstore signatures, in their order.
     pub attached: Vec<AttachedSignature>,
-    /// Number of other layers beside them.
+    /// Sigstore bundles, in their order: JSON texts.
+    #[serde(default)]
+    pub bundles: Vec<EvidenceBytes>,
+    /// Signatures of simple signing, in their order: `OpenPGP` messages.
+    #[serde(default)]
+    pub simple: Vec<EvidenceBytes>,
+    /// Number of other layers beside the sigstore signatures.
     pub other_layers: usize,
-    /// Places where signatures were looked for, for messages.
+    /// Places where sigstore signatures were looked for, for messages.
     pub places: Vec<String>,
-    /// Places that could not be read, with the causes.
+    /// Those of them that could not be read, with the causes.
     pub unreachable: Vec<String>,
+    /// Places where signatures of simple signing were looked for, for messages.
+    #[serde(default)]
+    pub lookaside_places: Vec<String>,
+    /// Those of them that could not be read, with the causes.
+    #[serde(default)]
+    pub lookaside_unreachable: Vec<String>,
     /// Attachments were not looked for, because registries.d turns them off.
     pub attachments_off: bool,
 }
+
+/// Bytes that are stored in base64.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EvidenceBytes(#[serde(with = "base64_bytes")] pub Vec<u8>);
 
 /// A sigstore signature that is attached to an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -114,6 +114,23 @@ impl SignedIdentity {
     }
 }
 
+impl SignedIdentity {
+    /// Returns whether the rule asks for no more of the image than its repository: a signature
+    /// without a name is accepted if it is in that repository.
+    pub(crate) fn accepts_location(&self, image: &PolicyReference) -> bool {
+        let Some(intended) = &image.named else {
+            return false;
+        };
+        match self {
+            Self::MatchRepository => true,
+            Self::MatchRepoDigestOrExact => intended.tag.is_none() && intended.digest.is_some(),
+            Self::ExactRepository(repository) => NamedImage::parse(repository)
+                .is_ok_and(|repository| repository.name == intended.name),
+            Self::MatchExact | Self::ExactReference(_) | Self::RemapIdentity { .. } => false,
+        }
+    }
+}
+
 fn is_repo_digest_or_exact(intended: &NamedImage, signed: &NamedImage) -> bool {
     if signed.is_name_only() {
         return false;

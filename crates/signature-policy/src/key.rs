@@ -6,6 +6,7 @@
 )]
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA256_ASN1, ECDSA_P521_SHA256_ASN1, ED25519,
@@ -20,6 +21,12 @@ pub const MAX_KEYS: usize = 100;
 
 /// Maximum length of a file with keys or certificates, in bytes.
 pub const MAX_KEYRING_BYTES: usize = 1 << 20;
+
+/// Maximum length of an `OpenPGP` message after decompression, in bytes.
+pub const MAX_OPENPGP_BYTES: u64 = 4 << 20;
+
+/// Sizes of RSA keys of `OpenPGP` that are accepted, in bits.
+pub const OPENPGP_RSA_BITS: RangeInclusive<u16> = 2048..=8192;
 
 const EC: &[u64] = &[1, 2, 840, 10045, 2, 1];
 const P256: &[u64] = &[1, 2, 840, 10045, 3, 1, 7];
@@ -129,4 +136,20 @@ fn algorithm(der: &[u8]) -> Result<(ObjectIdentifier, Option<ObjectIdentifier>),
     let curve = parameters
         .and_then(|parameters| yasna::parse_der(&parameters, |reader| reader.read_oid()).ok());
     Ok((algorithm, curve))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::PublicKey;
+
+    /// Start of a `SubjectPublicKeyInfo` of P-256, before the point.
+    const P256_HEADER: [u8; 26] = [
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08,
+        0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    ];
+
+    /// Makes a key of its uncompressed point.
+    pub(crate) fn p256(point: &[u8]) -> PublicKey {
+        PublicKey::from_der(&[&P256_HEADER, point].concat()).expect("it is a key")
+    }
 }

@@ -14,11 +14,14 @@
 //! | `identity` | which names in signatures are accepted |
 //! | `payload` | the signed text |
 //! | `key`, `certificate` | public keys; certificates and their chains |
-//! | `rekor` | entries of a transparency log |
-//! | `sigstore` | the verification of one sigstore signature |
+//! | `rekor`, `log_proof` | entries of a transparency log |
+//! | `subject` | the image that a signature is to be for |
+//! | `sigstore`, `bundle` | the verification of one sigstore signature: an attachment, or a bundle |
+//! | `simple`, `openpgp` | simple signing, with the feature `signatures-gpg` |
 //! | `evidence` | manifests and signatures, as they are fetched and stored |
 //! | `loaded`, `verdict` | the policy with its keys, and its decisions |
 
+mod bundle;
 mod certificate;
 mod document;
 mod evidence;
@@ -26,22 +29,28 @@ mod identity;
 mod json;
 mod key;
 mod loaded;
+mod log_proof;
 mod lookup;
+#[cfg_attr(not(feature = "signatures-gpg"), path = "no_openpgp.rs")]
+mod openpgp;
 mod payload;
 mod reference;
 mod rekor;
 mod sigstore;
+mod simple;
+mod subject;
 mod verdict;
 
+pub use bundle::{MAX_BUNDLE_BYTES, MAX_LOG_ENTRIES, SIGN_PREDICATE, SIGSTORE_BUNDLE};
 pub use certificate::MAX_CHAIN_CERTIFICATES;
 pub use document::{Policy, PolicyError};
 pub use evidence::{
-    AttachedSignature, CERTIFICATE_ANNOTATION, CHAIN_ANNOTATION, Evidence, ImageSignatures,
-    MAX_ANNOTATION_BYTES, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, REKOR_ANNOTATION,
+    AttachedSignature, CERTIFICATE_ANNOTATION, CHAIN_ANNOTATION, Evidence, EvidenceBytes,
+    ImageSignatures, MAX_ANNOTATION_BYTES, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, REKOR_ANNOTATION,
     SIGNATURE_ANNOTATION, SIMPLE_SIGNING, SignedManifest,
 };
-pub use key::{MAX_KEYRING_BYTES, MAX_KEYS};
-pub use loaded::{JudgeOptions, LoadedPolicy};
+pub use key::{MAX_KEYRING_BYTES, MAX_KEYS, MAX_OPENPGP_BYTES, OPENPGP_RSA_BITS};
+pub use loaded::{JudgeOptions, LoadedPolicy, NeededSignatures};
 pub use lookup::{LookupConfig, LookupError};
 pub use reference::{PolicyReference, ReferenceError};
 pub use verdict::{Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest};

@@ -1,5 +1,6 @@
 //! A policy with its keys, and its decisions.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
@@ -9,11 +10,14 @@ use jiff::Timestamp;
 
 use crate::certificate::{Certificate, parse_pem};
 use crate::document::{
-    DataSource, PolicyError, Requirement, ScopeTable, SignedBy, SigstoreSigned, SigstoreTrust,
+    DataSource, PolicyError, Requirement, ScopeTable, SigstoreSigned, SigstoreTrust,
 };
-use crate::evidence::{Evidence, ImageSignatures, MAX_SIGNATURES, SignedManifest};
+use crate::evidence::{Evidence, MAX_SIGNATURES, SignedManifest};
 use crate::key::{KeyError, MAX_KEYRING_BYTES, MAX_KEYS, PublicKey};
-use crate::sigstore::{LoadedTrust, SignatureSubject, SigstoreRequirement};
+use crate::openpgp::KeyRing;
+use crate::sigstore::{LoadedTrust, SigstoreRequirement};
+use crate::simple::SimpleRequirement;
+use crate::subject::SignatureSubject;
 use crate::{
     Policy, PolicyReference, Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest,
 };
@@ -25,6 +29,17 @@ pub struct JudgeOptions {
     pub require_signatures: bool,
     /// Do not accept a manifest because its index is signed.
     pub instances_only: bool,
+    /// Accept bundles, which name no image, also where the policy asks for a name.
+    pub accept_bundles_without_identity: bool,
+}
+
+/// Kinds of signatures on which a decision depends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NeededSignatures {
+    /// Sigstore signatures.
+    pub sigstore: bool,
+    /// Signatures of simple signing.
+    pub simple: bool,
 }
 
 /// A policy with its keys.
@@ -40,8 +55,7 @@ enum LoadedRequirement {
     InsecureAcceptAnything,
     Reject,
     SigstoreSigned(Box<SigstoreRequirement>),
-    /// The keys of the requirement are not read: it never holds.
-    SignedBy(SignedBy),
+    SignedBy(Box<SimpleRequirement>),
 }
 
 /// An image that is judged.
@@ -50,6 +64,8 @@ struct JudgedImage<'a> {
     image: &'a PolicyReference,
     scope: &'a str,
     now: Timestamp,
+    /// Bundles are accepted although they name no image.
+    any_bundle_name: bool,
 }
 
 /// The requirements that hold for one manifest.
@@ -78,6 +94,7 @@ impl Policy {
         hasher.update(&[
             u8::from(options.require_signatures),
             u8::from(options.instances_only),
+            u8::from(options.accept_bundles_without_identity),
         ]);
         let mut reader = SourceReader { read, hasher };
         let table = self.map(|requirement| reader.requirement(requirement))?;
@@ -98,9 +115,10 @@ impl<R: FnMut(&Path) -> io::Result<Vec<u8>>> SourceReader<R> {
                 let loaded = self.sigstore(signed)?;
                 Ok(LoadedRequirement::SigstoreSigned(Box::new(loaded)))
             }
-            // Policies of whole systems name OpenPGP keys for some registries. Images of other
-            // registries must not be refused for that.
-            Requirement::SignedBy(signed) => Ok(LoadedRequirement::SignedBy(signed.clone())),
+            Requirement::SignedBy(signed) => {
+                let loaded = SimpleRequirement::new(signed, || self.key_ring(&signed.keys));
+                Ok(LoadedRequirement::SignedBy(Box::new(loaded)))
+            }
             Requirement::SignedBaseLayer => Err(PolicyError::new(
                 "`signedBaseLayer` is not supported, as in other tools",
             )),
@@ -152,13 +170,14 @@ impl<R: FnMut(&Path) -> io::Result<Vec<u8>>> SourceReader<R> {
         })
     }
 
+    fn key_ring(&mut self, sources: &[DataSource]) -> Result<KeyRing, PolicyError> {
+        check_number(sources)?;
+        let files: Result<Vec<_>, _> = sources.iter().map(|source| self.bytes(source)).collect();
+        KeyRing::parse(&files?)
+    }
+
     fn keys(&mut self, sources: &[DataSource]) -> Result<Vec<PublicKey>, PolicyError> {
-        if sources.len() > MAX_KEYS {
-            return Err(PolicyError::new(format!(
-                "{} keys exceed the limit of {MAX_KEYS}",
-                sources.len()
-            )));
-        }
+        check_number(sources)?;
         let mut keys = Vec::new();
         for source in sources {
             let bytes = self.bytes(source)?;
@@ -199,6 +218,16 @@ impl<R: FnMut(&Path) -> io::Result<Vec<u8>>> SourceReader<R> {
     }
 }
 
+fn check_number(sources: &[DataSource]) -> Result<(), PolicyError> {
+    if sources.len() > MAX_KEYS {
+        return Err(PolicyError::new(format!(
+            "{} keys exceed the limit of {MAX_KEYS}",
+            sources.len()
+        )));
+    }
+    Ok(())
+}
+
 impl LoadedPolicy {
     /// Returns the policy without a document: it accepts every image.
     pub fn accept_anything(options: JudgeOptions) -> Self {
@@ -214,15 +243,18 @@ impl LoadedPolicy {
         self.digest
     }
 
-    /// Returns whether the decision about an image depends on its signatures.
-    pub fn needs_signatures(&self, image: &PolicyReference) -> bool {
-        let list = self.table.find(image).requirements;
-        let is_signed = |requirement: &LoadedRequirement| {
-            matches!(requirement, LoadedRequirement::SigstoreSigned(_))
-        };
-        let is_rejected =
-            |requirement: &LoadedRequirement| matches!(requirement, LoadedRequirement::Reject);
-        list.iter().any(is_signed) && !list.iter().any(is_rejected)
+    /// Returns the kinds of signatures on which the decision about an image depends.
+    pub fn needed_signatures(&self, image: &PolicyReference) -> NeededSignatures {
+        let mut needed = NeededSignatures::default();
+        for requirement in self.table.find(image).requirements {
+            match requirement {
+                LoadedRequirement::Reject => return NeededSignatures::default(),
+                LoadedRequirement::InsecureAcceptAnything => {}
+                LoadedRequirement::SigstoreSigned(_) => needed.sigstore = true,
+                LoadedRequirement::SignedBy(requirement) => needed.simple |= requirement.can_hold(),
+            }
+        }
+        needed
     }
 
     /// Returns whether the signatures of indexes count.
@@ -239,6 +271,7 @@ impl LoadedPolicy {
             image,
             scope: &scope,
             now,
+            any_bundle_name: self.options.accept_bundles_without_identity,
         };
         let names = requirements
             .iter()
@@ -322,50 +355,87 @@ impl JudgedImage<'_> {
                         self.scope
                     ),
                 }),
-                LoadedRequirement::SignedBy(signed) => fulfilled.refusals.push(Refusal {
-                    code: RefusalCode::RequirementUnsupported,
-                    message: format!(
-                        "the scope `{}` requires `signedBy` with {} {} for {}, and OpenPGP signatures are not supported: use `sigstoreSigned`, or --no-signature-policy to accept every image",
-                        self.scope,
-                        signed.keys.len(),
-                        signed.key_type,
-                        signed.identity.name(),
-                    ),
-                }),
+                LoadedRequirement::SignedBy(requirement) => {
+                    fulfilled.add(self.verify_simple(requirement, manifest));
+                }
                 LoadedRequirement::SigstoreSigned(requirement) => {
-                    match self.verify_any(requirement, manifest) {
-                        Ok(signer) if fulfilled.signers.contains(&signer) => {}
-                        Ok(signer) => fulfilled.signers.push(signer),
-                        Err(refusals) => fulfilled.refusals.extend(refusals),
-                    }
+                    fulfilled.add(self.verify_sigstore(requirement, manifest));
                 }
             }
         }
         fulfilled
     }
 
-    /// Finds a signature that meets a requirement, and returns who signed. One bad signature never
-    /// hides a good one.
-    fn verify_any(
+    /// Finds a sigstore signature that meets a requirement, and returns who signed.
+    fn verify_sigstore(
         &self,
         requirement: &SigstoreRequirement,
         manifest: &SignedManifest,
     ) -> Result<String, Vec<Refusal>> {
-        let digest = content_digest::digest(&manifest.bytes);
-        let subject = SignatureSubject {
-            image: self.image,
-            manifest: digest,
-            now: self.now,
-        };
+        let subject = self.subject(manifest);
         let signatures = &manifest.signatures;
+        let attached = signatures.attached.iter();
+        let attached = attached.map(|signature| requirement.verify(subject, signature));
+        let bundles = signatures.bundles.iter().map(|bundle| {
+            let bytes = &manifest.bytes;
+            requirement.verify_bundle(subject, bytes, &bundle.0, self.any_bundle_name)
+        });
+        self.first_valid(attached.chain(bundles), &signatures.unreachable)
+            .map_err(|refusals| {
+                let mut hints = String::new();
+                if signatures.other_layers > 0 {
+                    let layers = signatures.other_layers;
+                    let _ = write!(hints, "; {layers} layers there are not signatures");
+                }
+                if signatures.attachments_off {
+                    hints.push_str("; registries.d has `use-sigstore-attachments: false` for it");
+                }
+                self.or_missing(refusals, subject, &signatures.places, &hints)
+            })
+    }
+
+    /// Finds a signature of simple signing that meets a requirement, and returns who signed.
+    fn verify_simple(
+        &self,
+        requirement: &SimpleRequirement,
+        manifest: &SignedManifest,
+    ) -> Result<String, Vec<Refusal>> {
+        requirement
+            .check_keys(self.scope)
+            .map_err(|refusal| vec![refusal])?;
+        let subject = self.subject(manifest);
+        let signatures = &manifest.signatures;
+        let simple = signatures.simple.iter();
+        let verified = simple.map(|message| requirement.verify(subject, &message.0));
+        self.first_valid(verified, &signatures.lookaside_unreachable)
+            .map_err(|refusals| {
+                self.or_missing(refusals, subject, &signatures.lookaside_places, "")
+            })
+    }
+
+    fn subject(&self, manifest: &SignedManifest) -> SignatureSubject<'_> {
+        SignatureSubject {
+            image: self.image,
+            manifest: content_digest::digest(&manifest.bytes),
+            now: self.now,
+        }
+    }
+
+    /// Returns who made the first signature that is accepted. One bad signature never hides a good
+    /// one.
+    fn first_valid(
+        &self,
+        verified: impl Iterator<Item = Result<String, Refusal>>,
+        unreachable: &[String],
+    ) -> Result<String, Vec<Refusal>> {
         let mut refusals = Vec::new();
-        for signature in signatures.attached.iter().take(MAX_SIGNATURES) {
-            match requirement.verify(subject, signature) {
+        for result in verified.take(MAX_SIGNATURES) {
+            match result {
                 Ok(signer) => return Ok(signer),
                 Err(refusal) => refusals.push(refusal),
             }
         }
-        for cause in &signatures.unreachable {
+        for cause in unreachable {
             refusals.push(Refusal {
                 code: RefusalCode::SignatureUnreachable,
                 message: format!(
@@ -374,35 +444,44 @@ impl JudgedImage<'_> {
                 ),
             });
         }
-        if refusals.is_empty() {
-            refusals.push(Refusal {
-                code: RefusalCode::SignatureMissing,
-                message: self.missing(digest, signatures),
-            });
-        }
         Err(refusals)
     }
 
-    fn missing(&self, digest: Digest, signatures: &ImageSignatures) -> String {
-        let mut message = format!(
-            "`{}` ({digest}) has no signature that the scope `{}` asks for",
-            self.image.identity(),
-            self.scope
-        );
-        if !signatures.places.is_empty() {
-            message.push_str("; looked at ");
-            message.push_str(&signatures.places.join(", "));
-        }
-        if signatures.other_layers > 0 {
-            let layers = format!(
-                "; {} layers there are not signatures",
-                signatures.other_layers
+    /// Adds the refusal of an image without signatures if none was refused.
+    fn or_missing(
+        &self,
+        mut refusals: Vec<Refusal>,
+        subject: SignatureSubject<'_>,
+        places: &[String],
+        hints: &str,
+    ) -> Vec<Refusal> {
+        if refusals.is_empty() {
+            let mut message = format!(
+                "`{}` ({}) has no signature that the scope `{}` asks for",
+                self.image.identity(),
+                subject.manifest,
+                self.scope
             );
-            message.push_str(&layers);
+            if !places.is_empty() {
+                message.push_str("; looked at ");
+                message.push_str(&places.join(", "));
+            }
+            message.push_str(hints);
+            refusals.push(Refusal {
+                code: RefusalCode::SignatureMissing,
+                message,
+            });
         }
-        if signatures.attachments_off {
-            message.push_str("; registries.d has `use-sigstore-attachments: false` for it");
+        refusals
+    }
+}
+
+impl FulfilledRequirements {
+    fn add(&mut self, verified: Result<String, Vec<Refusal>>) {
+        match verified {
+            Ok(signer) if self.signers.contains(&signer) => {}
+            Ok(signer) => self.signers.push(signer),
+            Err(refusals) => self.refusals.extend(refusals),
         }
-        message
     }
 }

@@ -11,6 +11,8 @@ use crate::PolicyReference;
 pub struct LookupConfig {
     default_docker: LookupNamespace,
     docker: BTreeMap<String, LookupNamespace>,
+    /// Base URL where no file names one.
+    default_lookaside: Option<String>,
 }
 
 /// An error in a file of registries.d.
@@ -102,12 +104,22 @@ impl LookupConfig {
         self.find(image, |namespace| namespace.use_sigstore_attachments)
     }
 
-    /// Returns the base URL of the lookaside server of an image.
+    /// Sets the base URL of the signatures of images for which no file names one.
+    #[must_use]
+    pub fn with_default_lookaside(self, url: String) -> Self {
+        Self {
+            default_lookaside: Some(url),
+            ..self
+        }
+    }
+
+    /// Returns the base URL of the signatures of an image that are not in its registry.
     pub fn lookaside(&self, image: &PolicyReference) -> Option<&str> {
-        self.find(image, |namespace| {
+        let named = self.find(image, |namespace| {
             let url = namespace.lookaside.as_deref();
             url.or(namespace.sigstore.as_deref())
-        })
+        });
+        named.or(self.default_lookaside.as_deref())
     }
 
     /// Finds a value: the namespaces of the image are looked up value by value.

@@ -7,6 +7,9 @@ use crate::json::{JsonError, JsonObject};
 /// Type of payloads of sigstore.
 pub(crate) const SIGSTORE_TYPE: &str = "cosign container image signature";
 
+/// Type of payloads of simple signing.
+pub(crate) const SIMPLE_TYPE: &str = "atomic container signature";
+
 /// The digest and the name that a signature is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SignedPayload {
@@ -89,7 +92,7 @@ mod tests {
         ] {
             assert!(parse(optional, SIGSTORE_TYPE).is_err(), "{optional}");
         }
-        assert!(parse("null", "atomic container signature").is_err());
-        assert!(parse("{}", "atomic container signature").is_ok());
+        assert!(parse("null", SIMPLE_TYPE).is_err());
+        assert!(parse("{}", SIMPLE_TYPE).is_ok());
     }
 }

@@ -22,7 +22,22 @@ pub(crate) struct LoggedSignature<'a> {
     /// The key or certificate in DER.
     pub(crate) der: &'a [u8],
     pub(crate) signature: &'a [u8],
+    /// The signed bytes.
     pub(crate) payload: &'a [u8],
+    /// The payload of a DSSE envelope, if the signed bytes are those of one.
+    pub(crate) enveloped: Option<&'a [u8]>,
+}
+
+/// An entry as a log promised it.
+#[derive(Debug)]
+pub(crate) struct PromisedEntry<'a> {
+    /// The body in base64.
+    pub(crate) body: &'a str,
+    /// Seconds since 1970.
+    pub(crate) time: i64,
+    pub(crate) index: i64,
+    /// The hash of the log's key in hexadecimal digits.
+    pub(crate) log: &'a str,
 }
 
 /// An error of an entry.
@@ -34,14 +49,16 @@ pub(crate) enum RekorError {
     Malformed(&'static str),
     #[error("no key of the log verifies its entry")]
     NotVerified,
-    #[error("the entry of the log is of the kind `{0}`, not hashedrekord 0.0.1")]
+    #[error("the entry of the log is of the kind `{0}`, which is not supported")]
     Kind(String),
     #[error("the entry of the log is for another {0}")]
     Another(&'static str),
+    #[error("the log does not have its entry: {0}")]
+    NotIncluded(&'static str),
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct EntryBody {
     #[serde(rename = "apiVersion")]
     version: String,
     kind: String,
@@ -77,6 +94,20 @@ struct EntryKey {
     content: String,
 }
 
+/// An entry for a DSSE envelope.
+#[derive(Deserialize)]
+struct LoggedEnvelope {
+    #[serde(rename = "payloadHash")]
+    payload_hash: EntryHash,
+    signatures: Vec<EnvelopeSignature>,
+}
+
+#[derive(Deserialize)]
+struct EnvelopeSignature {
+    signature: String,
+    verifier: String,
+}
+
 impl RekorError {
     /// Returns whether the entry cannot be read.
     pub(crate) fn is_malformed(&self) -> bool {
@@ -96,56 +127,100 @@ pub(crate) fn verify(
     let payload =
         JsonObject::with_exactly(payload, &["body", "integratedTime", "logIndex", "logID"])?;
     let body: String = payload.require("body")?;
-    let time: i64 = payload.require("integratedTime")?;
-    let index: i64 = payload.require("logIndex")?;
     let log: String = payload.require("logID")?;
-    if [time, index]
-        .iter()
-        .any(|number| !(-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(number))
-    {
-        return Err(RekorError::Malformed("a number is too large"));
-    }
-
-    // Canonical JSON (RFC 8785) of these members: sorted, without white space.
-    let canonical = format!(
-        r#"{{"body":{},"integratedTime":{time},"logID":{},"logIndex":{index}}}"#,
-        serde_json::Value::from(body.as_str()),
-        serde_json::Value::from(log),
-    );
-    if !keys
-        .iter()
-        .any(|key| key.verifies(canonical.as_bytes(), &signature))
-    {
-        return Err(RekorError::NotVerified);
-    }
-    verify_body(&decode(&body)?, logged)?;
-    Timestamp::from_second(time).map_err(|_| RekorError::Malformed("its time is out of range"))
+    let entry = PromisedEntry {
+        body: &body,
+        time: payload.require("integratedTime")?,
+        index: payload.require("logIndex")?,
+        log: &log,
+    };
+    let time = entry.verify(keys, &signature)?;
+    logged.verify_body(&decode(&body)?)?;
+    Ok(time)
 }
 
-fn verify_body(body: &[u8], logged: &LoggedSignature<'_>) -> Result<(), RekorError> {
-    let json = |error| RekorError::Json(JsonError::Syntax(error));
-    let entry: Entry = serde_json::from_slice(body).map_err(json)?;
-    if entry.kind != "hashedrekord" || entry.version != "0.0.1" {
-        return Err(RekorError::Kind(format!(
-            "{} {}",
-            entry.kind, entry.version
-        )));
+impl PromisedEntry<'_> {
+    /// Verifies the promise of a log that it has the entry, and returns the time of the entry.
+    pub(crate) fn verify(
+        &self,
+        keys: &[PublicKey],
+        signature: &[u8],
+    ) -> Result<Timestamp, RekorError> {
+        let is_large = |number| !(-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(&number);
+        if is_large(self.time) || is_large(self.index) {
+            return Err(RekorError::Malformed("a number is too large"));
+        }
+
+        // Canonical JSON (RFC 8785) of these members: sorted, without white space.
+        let canonical = format!(
+            r#"{{"body":{},"integratedTime":{},"logID":{},"logIndex":{}}}"#,
+            serde_json::Value::from(self.body),
+            self.time,
+            serde_json::Value::from(self.log),
+            self.index,
+        );
+        if !keys
+            .iter()
+            .any(|key| key.verifies(canonical.as_bytes(), signature))
+        {
+            return Err(RekorError::NotVerified);
+        }
+        Timestamp::from_second(self.time)
+            .map_err(|_| RekorError::Malformed("its time is out of range"))
     }
-    let spec: HashedRekord = serde_json::from_str(entry.spec.get()).map_err(json)?;
-    let key = decode(&spec.signature.public_key.content)?;
-    let (kind, der) = <(SectionKind, Vec<u8>)>::from_pem_slice(&key)
-        .map_err(|_| RekorError::Malformed("its key is not PEM"))?;
-    if kind != logged.kind || der != logged.der {
-        return Err(RekorError::Another("key or certificate"));
+}
+
+impl LoggedSignature<'_> {
+    /// Compares the body of an entry with the signature.
+    pub(crate) fn verify_body(&self, body: &[u8]) -> Result<(), RekorError> {
+        let json = |error| RekorError::Json(JsonError::Syntax(error));
+        let entry: EntryBody = serde_json::from_slice(body).map_err(json)?;
+        match (entry.kind.as_str(), entry.version.as_str(), self.enveloped) {
+            ("hashedrekord", "0.0.1", _) => {
+                let spec: HashedRekord = serde_json::from_str(entry.spec.get()).map_err(json)?;
+                self.verify_signer(&spec.signature.public_key.content)?;
+                self.verify_signature(&spec.signature.content)?;
+                verify_hash(&spec.data.hash, self.payload)
+            }
+            ("dsse", "0.0.1", Some(payload)) => {
+                let spec: LoggedEnvelope = serde_json::from_str(entry.spec.get()).map_err(json)?;
+                let [signature] = spec.signatures.as_slice() else {
+                    return Err(RekorError::Malformed("it has not one signature"));
+                };
+                self.verify_signer(&signature.verifier)?;
+                self.verify_signature(&signature.signature)?;
+                verify_hash(&spec.payload_hash, payload)
+            }
+            (kind, version, _) => Err(RekorError::Kind(format!("{kind} {version}"))),
+        }
     }
-    if decode(&spec.signature.content)? != logged.signature {
-        return Err(RekorError::Another("signature"));
+
+    /// Compares the key or certificate of an entry.
+    fn verify_signer(&self, pem: &str) -> Result<(), RekorError> {
+        let (kind, der) = <(SectionKind, Vec<u8>)>::from_pem_slice(&decode(pem)?)
+            .map_err(|_| RekorError::Malformed("its key is not PEM"))?;
+        if kind == self.kind && der == self.der {
+            Ok(())
+        } else {
+            Err(RekorError::Another("key or certificate"))
+        }
     }
-    let hash = content_digest::digest(logged.payload).hex();
-    if spec.data.hash.algorithm != "sha256" || spec.data.hash.value != hash {
-        return Err(RekorError::Another("payload"));
+
+    fn verify_signature(&self, signature: &str) -> Result<(), RekorError> {
+        if decode(signature)? == self.signature {
+            Ok(())
+        } else {
+            Err(RekorError::Another("signature"))
+        }
     }
-    Ok(())
+}
+
+fn verify_hash(hash: &EntryHash, payload: &[u8]) -> Result<(), RekorError> {
+    if hash.algorithm == "sha256" && hash.value == content_digest::digest(payload).hex() {
+        Ok(())
+    } else {
+        Err(RekorError::Another("payload"))
+    }
 }
 
 fn decode(text: &str) -> Result<Vec<u8>, RekorError> {

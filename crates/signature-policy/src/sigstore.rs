@@ -2,7 +2,6 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use fbc_grammar::Digest;
 use jiff::Timestamp;
 use rustls_pki_types::pem::SectionKind;
 
@@ -13,9 +12,10 @@ use crate::evidence::{
 };
 use crate::identity::SignedIdentity;
 use crate::key::PublicKey;
-use crate::payload::{SIGSTORE_TYPE, SignedPayload};
+use crate::payload::SIGSTORE_TYPE;
 use crate::rekor::{self, LoggedSignature, RekorError};
-use crate::{PolicyReference, Refusal, RefusalCode};
+use crate::subject::{SignatureSubject, refusal};
+use crate::{Refusal, RefusalCode};
 
 /// A requirement of sigstore with its keys.
 #[derive(Clone, Debug)]
@@ -23,6 +23,36 @@ pub(crate) struct SigstoreRequirement {
     pub(crate) trust: LoadedTrust,
     pub(crate) rekor: Option<Vec<PublicKey>>,
     pub(crate) identity: SignedIdentity,
+}
+
+/// What comes with a signature: a certificate with its chain, and the entry of a log.
+pub(crate) trait SignatureMaterial {
+    /// Returns the certificate of the signer.
+    fn leaf(&self) -> Result<Certificate, Refusal>;
+
+    /// Returns the certificates between the leaf and the root.
+    fn intermediates(&self) -> Result<Vec<Certificate>, Refusal>;
+
+    /// Verifies that a log has the signature by this key or certificate. Returns the time of the
+    /// entry if the log promised it.
+    fn logged(
+        &self,
+        logs: &[PublicKey],
+        kind: SectionKind,
+        der: &[u8],
+    ) -> Result<Option<Timestamp>, Refusal>;
+}
+
+/// A key that may have signed, with the name of its owner.
+pub(crate) struct TrustedKey {
+    key: PublicKey,
+    signer: String,
+}
+
+/// A signature that is attached to an image, with its bytes.
+struct AttachedMaterial<'a> {
+    signature: &'a AttachedSignature,
+    bytes: Vec<u8>,
 }
 
 /// Keys or certificate authorities that verify sigstore signatures, as they were read.
@@ -40,22 +70,6 @@ pub(crate) enum LoadedTrust {
         email: Option<String>,
         host: Option<String>,
     },
-}
-
-/// The image that a signature is to be for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SignatureSubject<'a> {
-    pub(crate) image: &'a PolicyReference,
-    pub(crate) manifest: Digest,
-    /// The time at which certificates without a log must be valid.
-    pub(crate) now: Timestamp,
-}
-
-fn refusal(code: RefusalCode, message: impl Into<String>) -> Refusal {
-    Refusal {
-        code,
-        message: message.into(),
-    }
 }
 
 impl From<CertificateError> for Refusal {
@@ -94,50 +108,34 @@ impl SigstoreRequirement {
                 format!("the signature is not base64: {error}"),
             )
         })?;
-        let trusted = self.trusted_keys(subject, signature, &bytes)?;
-        let signer = trusted
-            .iter()
-            .find(|(key, _)| key.verifies(&signature.payload, &bytes));
-        let Some((_, signer)) = signer else {
-            let tried: Vec<_> = trusted.iter().map(|(_, signer)| signer.as_str()).collect();
-            return Err(refusal(
-                RefusalCode::SignatureNotVerified,
-                format!("no key verifies the signature; tried {}", tried.join(", ")),
-            ));
-        };
-        self.verify_payload(subject, &signature.payload)?;
-        Ok(signer.clone())
+        let material = AttachedMaterial { signature, bytes };
+        let trusted = self.trusted_keys(subject, &material)?;
+        let signer = find_signer(&trusted, &signature.payload, &material.bytes)?;
+        subject.verify_payload(&self.identity, &signature.payload, SIGSTORE_TYPE)?;
+        Ok(signer.to_owned())
     }
 
-    /// Returns the keys that may verify the signature, each with its name.
-    fn trusted_keys(
+    /// Returns the keys that may verify the signature.
+    pub(crate) fn trusted_keys(
         &self,
         subject: SignatureSubject<'_>,
-        signature: &AttachedSignature,
-        bytes: &[u8],
-    ) -> Result<Vec<(PublicKey, String)>, Refusal> {
+        material: &impl SignatureMaterial,
+    ) -> Result<Vec<TrustedKey>, Refusal> {
         match &self.trust {
             LoadedTrust::Keys(keys) => {
                 let Some(logs) = &self.rekor else {
                     return Ok(keys.iter().map(named_key).collect());
                 };
-                let set = annotation(signature, REKOR_ANNOTATION)?;
                 let mut logged = Vec::new();
                 let mut failure = None;
                 for key in keys {
-                    let entry = LoggedSignature {
-                        kind: SectionKind::PublicKey,
-                        der: key.der(),
-                        signature: bytes,
-                        payload: &signature.payload,
-                    };
-                    match rekor::verify(logs, set, &entry) {
+                    match material.logged(logs, SectionKind::PublicKey, key.der()) {
                         Ok(_) => logged.push(named_key(key)),
-                        Err(error) => failure = Some(error),
+                        Err(refusal) => failure = Some(refusal),
                     }
                 }
                 match failure {
-                    Some(error) if logged.is_empty() => Err(error.into()),
+                    Some(refusal) if logged.is_empty() => Err(refusal),
                     _ => Ok(logged),
                 }
             }
@@ -146,20 +144,22 @@ impl SigstoreRequirement {
                 issuer,
                 email,
             } => {
-                let set = annotation(signature, REKOR_ANNOTATION)?;
-                let pem = annotation(signature, CERTIFICATE_ANNOTATION)?;
-                let leaf = certificate::parse_leaf(pem.as_bytes())?;
-                let entry = LoggedSignature {
-                    kind: SectionKind::Certificate,
-                    der: leaf.der(),
-                    signature: bytes,
-                    payload: &signature.payload,
+                let leaf = material.leaf()?;
+                let logs = self.rekor.as_deref().unwrap_or_default();
+                let Some(time) = material.logged(logs, SectionKind::Certificate, leaf.der())?
+                else {
+                    return Err(refusal(
+                        RefusalCode::SignatureCertificate,
+                        "the log does not promise the time of its entry, at which the certificate must be valid",
+                    ));
                 };
-                let time = rekor::verify(self.rekor.as_deref().unwrap_or_default(), set, &entry)?;
-                leaf.verify_chain(roots, &attached_intermediates(signature)?, time)?;
+                leaf.verify_chain(roots, &material.intermediates()?, time)?;
                 leaf.verify_issuer(issuer)?;
                 leaf.verify_email(email)?;
-                Ok(vec![(leaf.key()?, format!("{email} ({issuer})"))])
+                Ok(vec![TrustedKey {
+                    key: leaf.key()?,
+                    signer: format!("{email} ({issuer})"),
+                }])
             }
             LoadedTrust::Pki {
                 roots,
@@ -167,11 +167,10 @@ impl SigstoreRequirement {
                 email,
                 host,
             } => {
-                let pem = annotation(signature, CERTIFICATE_ANNOTATION)?;
-                let leaf = certificate::parse_leaf(pem.as_bytes())?;
+                let leaf = material.leaf()?;
                 // Those of the policy replace those of the signature.
                 let attached = if intermediates.is_empty() {
-                    attached_intermediates(signature)?
+                    material.intermediates()?
                 } else {
                     intermediates.clone()
                 };
@@ -185,49 +184,81 @@ impl SigstoreRequirement {
                     leaf.verify_host(host)?;
                     names.push(host.as_str());
                 }
-                Ok(vec![(leaf.key()?, names.join(" and "))])
+                Ok(vec![TrustedKey {
+                    key: leaf.key()?,
+                    signer: names.join(" and "),
+                }])
             }
         }
     }
+}
 
-    fn verify_payload(&self, subject: SignatureSubject<'_>, payload: &[u8]) -> Result<(), Refusal> {
-        let payload = SignedPayload::parse(payload, SIGSTORE_TYPE).map_err(|error| {
-            refusal(
-                RefusalCode::SignatureMalformed,
-                format!("cannot read the signed payload: {error}"),
-            )
-        })?;
-        if !payload.is_for(subject.manifest) {
-            return Err(refusal(
-                RefusalCode::SignatureOfAnotherDigest,
-                format!(
-                    "the signature is for the digest `{}`, not for {}",
-                    payload.digest, subject.manifest
-                ),
-            ));
+impl SignatureMaterial for AttachedMaterial<'_> {
+    fn leaf(&self) -> Result<Certificate, Refusal> {
+        let pem = annotation(self.signature, CERTIFICATE_ANNOTATION)?;
+        Ok(certificate::parse_leaf(pem.as_bytes())?)
+    }
+
+    /// The last certificate of a chain is its root, which only the policy can name.
+    fn intermediates(&self) -> Result<Vec<Certificate>, Refusal> {
+        if !self.signature.annotations.contains_key(CHAIN_ANNOTATION) {
+            return Ok(Vec::new());
         }
-        if self.identity.accepts(subject.image, &payload.reference) {
-            return Ok(());
+        let chain = annotation(self.signature, CHAIN_ANNOTATION)?;
+        if chain.is_empty() {
+            return Ok(Vec::new());
         }
-        let hint = if SignedIdentity::MatchRepository.accepts(subject.image, &payload.reference) {
-            "; a signedIdentity of the type matchRepository accepts it"
-        } else {
-            ""
+        let mut chain = certificate::parse_chain(chain.as_bytes())?;
+        chain.pop();
+        Ok(chain)
+    }
+
+    fn logged(
+        &self,
+        logs: &[PublicKey],
+        kind: SectionKind,
+        der: &[u8],
+    ) -> Result<Option<Timestamp>, Refusal> {
+        let set = annotation(self.signature, REKOR_ANNOTATION)?;
+        let entry = LoggedSignature {
+            kind,
+            der,
+            signature: &self.bytes,
+            payload: &self.signature.payload,
+            enveloped: None,
         };
-        Err(refusal(
-            RefusalCode::SignatureOfAnotherName,
-            format!(
-                "the signature is for `{}`, which {} does not accept for `{}`{hint}",
-                payload.reference,
-                self.identity.name(),
-                subject.image.identity()
-            ),
-        ))
+        Ok(Some(rekor::verify(logs, set, &entry)?))
     }
 }
 
-fn named_key(key: &PublicKey) -> (PublicKey, String) {
-    (key.clone(), format!("key {}", key.fingerprint()))
+fn named_key(key: &PublicKey) -> TrustedKey {
+    TrustedKey {
+        key: key.clone(),
+        signer: format!("key {}", key.fingerprint()),
+    }
+}
+
+/// Returns who signed a message.
+pub(crate) fn find_signer<'a>(
+    trusted: &'a [TrustedKey],
+    message: &[u8],
+    signature: &[u8],
+) -> Result<&'a str, Refusal> {
+    let signer = trusted
+        .iter()
+        .find(|trusted| trusted.key.verifies(message, signature));
+    signer
+        .map(|trusted| trusted.signer.as_str())
+        .ok_or_else(|| {
+            let tried: Vec<_> = trusted
+                .iter()
+                .map(|trusted| trusted.signer.as_str())
+                .collect();
+            refusal(
+                RefusalCode::SignatureNotVerified,
+                format!("no key verifies the signature; tried {}", tried.join(", ")),
+            )
+        })
 }
 
 fn annotation<'a>(signature: &'a AttachedSignature, name: &str) -> Result<&'a str, Refusal> {
@@ -242,19 +273,4 @@ fn annotation<'a>(signature: &'a AttachedSignature, name: &str) -> Result<&'a st
         )),
         Some(text) => Ok(text),
     }
-}
-
-/// Returns the certificates between the leaf and the root: the last one of a chain is its root,
-/// which only the policy can name.
-fn attached_intermediates(signature: &AttachedSignature) -> Result<Vec<Certificate>, Refusal> {
-    if !signature.annotations.contains_key(CHAIN_ANNOTATION) {
-        return Ok(Vec::new());
-    }
-    let chain = annotation(signature, CHAIN_ANNOTATION)?;
-    if chain.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut chain = certificate::parse_chain(chain.as_bytes())?;
-    chain.pop();
-    Ok(chain)
 }

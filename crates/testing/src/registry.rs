@@ -260,9 +260,13 @@ impl RegistryImage {
     /// Creates the index of artifacts that refer to an image, for registries that do not list them.
     #[must_use]
     pub fn referrers(artifacts: &[&Self]) -> Self {
-        let entries = artifacts
-            .iter()
-            .map(|artifact| descriptor(&artifact.media_type, &artifact.manifest));
+        let entries = artifacts.iter().map(|artifact| {
+            let mut entry = descriptor(&artifact.media_type, &artifact.manifest);
+            let manifest: Value =
+                serde_json::from_slice(&artifact.manifest).expect("it is a manifest");
+            entry["artifactType"] = manifest["artifactType"].clone();
+            entry
+        });
         let media_type = "application/vnd.oci.image.index.v1+json".to_owned();
         let text = json!({
             "schemaVersion": 2, "mediaType": media_type, "manifests": entries.collect::<Vec<_>>(),

@@ -33,6 +33,9 @@ struct Decisions {
     skopeo: bool,
 }
 
+/// Media type of bundles.
+const BUNDLE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
+
 /// Both accept.
 const ACCEPTED: Decisions = Decisions {
     ours: Some(0),
@@ -105,17 +108,62 @@ impl SignedFixture {
             },
             "optional": null,
         });
-        self.folders.write("payload", payload.to_string());
+        let payload = payload.to_string().into_bytes();
+        SignedPayload {
+            signature: self.sign_bytes(key, &payload),
+            payload,
+        }
+    }
+
+    /// Signs bytes, and returns the signature in base64.
+    fn sign_bytes(&self, key: &str, bytes: &[u8]) -> String {
+        self.folders.write("payload", bytes);
         let [payload, signature] = ["payload", "signature"].map(|file| self.folders.text(file));
         let key = self.folders.text(&format!("{key}.key"));
         openssl(&[
             "dgst", "-sha256", "-sign", &key, "-out", &signature, &payload,
         ]);
-        let signature = std::fs::read(&signature).expect("it was written");
-        SignedPayload {
-            payload: std::fs::read(&payload).expect("it was written"),
-            signature: BASE64_STANDARD.encode(signature),
-        }
+        BASE64_STANDARD.encode(std::fs::read(&signature).expect("it was written"))
+    }
+
+    /// Makes a bundle for a digest, as cosign 3 does.
+    fn bundle(&self, key: &str, digest: &str) -> Vec<u8> {
+        let kind = "application/vnd.in-toto+json";
+        let hex = digest.trim_start_matches("sha256:");
+        let statement = json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{ "digest": { "sha256": hex } }],
+            "predicateType": "https://sigstore.dev/cosign/sign/v1",
+            "predicate": {},
+        })
+        .to_string();
+        let signed = format!(
+            "DSSEv1 {} {kind} {} {statement}",
+            kind.len(),
+            statement.len()
+        );
+        json!({
+            "mediaType": BUNDLE,
+            "verificationMaterial": { "publicKey": { "hint": "" } },
+            "dsseEnvelope": {
+                "payload": BASE64_STANDARD.encode(&statement),
+                "payloadType": kind,
+                "signatures": [{ "sig": self.sign_bytes(key, signed.as_bytes()) }],
+            },
+        })
+        .to_string()
+        .into_bytes()
+    }
+
+    /// Attaches bundles to the image, as cosign 3 does in a registry that lists no referrers.
+    fn attach_bundles(&self, bundles: &[Vec<u8>]) {
+        let artifacts: Vec<_> = bundles
+            .iter()
+            .map(|bundle| RegistryImage::referrer(&self.image, BUNDLE, bundle))
+            .collect();
+        let index = RegistryImage::referrers(&artifacts.iter().collect::<Vec<_>>());
+        let tag = self.image.digest().replace(':', "-");
+        self.registry.push("ns/catalog", &tag, &index);
     }
 
     fn write_policy(&self, requirements: &Value) {
@@ -224,6 +272,66 @@ fn a_signed_index_covers_its_manifests_unless_instances_must_be_signed() {
 
     fixture.sign(image, "release", &fixture.name(), &image.digest());
     assert_eq!(fixture.verify(&["--verify-instances-only"]).status, Some(0));
+}
+
+/// catalogql reads bundles; skopeo does not.
+#[test]
+fn a_bundle_of_cosign_3_counts_by_the_repository_that_has_it() {
+    let fixture = SignedFixture::new();
+    let digest = fixture.image.digest();
+    let others = vec![
+        fixture.bundle("other", &digest),
+        fixture.bundle("release", &format!("sha256:{:064}", 0)),
+        b"{}".to_vec(),
+    ];
+    let only_ours = Decisions {
+        ours: Some(0),
+        skopeo: false,
+    };
+
+    fixture.write_policy(&fixture.signed("matchRepository"));
+    fixture.attach_bundles(&others);
+    assert_eq!(fixture.decide(), REFUSED, "no good one");
+    // One bad bundle hides no good one.
+    let mut bundles = others;
+    bundles.push(fixture.bundle("release", &digest));
+    fixture.attach_bundles(&bundles);
+    assert_eq!(fixture.decide(), only_ours);
+
+    fixture.write_policy(&fixture.signed("matchRepoDigestOrExact"));
+    let refused = fixture.verify(&[]);
+    assert_eq!(refused.status, Some(1));
+    assert!(
+        refused.stdout.contains("--accept-bundles-without-identity"),
+        "{}",
+        refused.stdout
+    );
+    let accepted = fixture.verify(&["--accept-bundles-without-identity"]);
+    assert_eq!(accepted.status, Some(0), "{}", accepted.stdout);
+}
+
+#[test]
+fn a_bundle_that_is_too_large_does_not_hide_a_good_one() {
+    let fixture = SignedFixture::new();
+    fixture.write_policy(&fixture.signed("matchRepository"));
+    let digest = fixture.image.digest();
+    let padded = |mut bundle: Vec<u8>, bytes: usize| {
+        bundle.resize(bytes, b' ');
+        bundle
+    };
+    let largest = padded(fixture.bundle("release", &digest), 1 << 20);
+    let too_large = padded(fixture.bundle("release", &digest), (1 << 20) + 1);
+
+    fixture.attach_bundles(std::slice::from_ref(&too_large));
+    let output = fixture.verify(&[]);
+    assert_eq!(output.status, Some(2), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("more than 1048576 bytes"),
+        "{}",
+        output.stdout
+    );
+    fixture.attach_bundles(&[too_large, largest]);
+    assert_eq!(fixture.verify(&[]).status, Some(0));
 }
 
 #[test]

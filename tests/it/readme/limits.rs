@@ -286,6 +286,14 @@ fn image_limits() -> Vec<(&'static str, String)> {
             "signed payload",
             signature_policy::MAX_PAYLOAD_BYTES.to_string(),
         ),
+        ("bundle", signature_policy::MAX_BUNDLE_BYTES.to_string()),
+        ("log entries", signature_policy::MAX_LOG_ENTRIES.to_string()),
+        (
+            "OpenPGP message",
+            signature_policy::MAX_OPENPGP_BYTES.to_string(),
+        ),
+        ("OpenPGP keys", openpgp_bits()),
+        ("signature bytes", images::MAX_SIGNATURE_BYTES.to_string()),
         (
             "signature annotation",
             signature_policy::MAX_ANNOTATION_BYTES.to_string(),
@@ -300,6 +308,7 @@ fn image_limits() -> Vec<(&'static str, String)> {
             signature_policy::MAX_KEYRING_BYTES.to_string(),
         ),
         ("signature request", seconds(images::SIGNATURE_TIMEOUT)),
+        ("signature requests", seconds(images::SIGNATURES_TIMEOUT)),
         ("helper", format!("{} s", images::HELPER_TIMEOUT.as_secs())),
         ("helper answer", images::MAX_HELPER_OUTPUT_BYTES.to_string()),
         ("connection", format!("{} s", connect_timeout.as_secs())),
@@ -313,6 +322,11 @@ fn image_limits() -> Vec<(&'static str, String)> {
 
 fn seconds(time: std::time::Duration) -> String {
     format!("{} s", time.as_secs())
+}
+
+fn openpgp_bits() -> String {
+    let bits = signature_policy::OPENPGP_RSA_BITS;
+    format!("{}–{}", bits.start(), bits.end())
 }
 
 fn connection_limits() -> Vec<(&'static str, String)> {

@@ -12,7 +12,7 @@ use oci_client::manifest::OciDescriptor;
 use crate::layout::OpenLayout;
 use crate::manifest::BlobDescriptor;
 use crate::pack::PackedImage;
-use crate::registries::{RegistrySession, blocking, fetch_blob};
+use crate::registries::{ListedReferrer, RegistrySession, blocking, fetch_blob};
 use crate::{ImageError, PullLimits, io_error};
 
 /// A layout with its table of names.
@@ -74,7 +74,11 @@ impl GraphSource {
         digest: Digest,
     ) -> Result<Option<Vec<OciDescriptor>>, ImageError> {
         match self {
-            Self::Registry(session) => session.referrers(digest).await,
+            Self::Registry(session) => {
+                let listed = session.referrers(digest).await?;
+                let descriptor = |one: ListedReferrer| one.descriptor;
+                Ok(listed.map(|all| all.into_iter().map(descriptor).collect()))
+            }
             Self::Layout { .. } => Ok(None),
             Self::Packed(_) => Ok(Some(Vec::new())),
         }

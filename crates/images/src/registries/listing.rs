@@ -25,7 +25,16 @@ const WITHOUT_LIST: [u16; 4] = [400, 405, 406, 501];
 #[derive(Deserialize)]
 struct ReferrersPage {
     #[serde(default)]
-    manifests: Vec<OciDescriptor>,
+    manifests: Vec<ListedReferrer>,
+}
+
+/// A manifest that refers to another one, as a list has it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedReferrer {
+    pub(crate) artifact_type: Option<String>,
+    #[serde(flatten)]
+    pub(crate) descriptor: OciDescriptor,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +53,7 @@ impl RegistrySession {
     pub(crate) async fn referrers(
         &self,
         digest: Digest,
-    ) -> Result<Option<Vec<OciDescriptor>>, ImageError> {
+    ) -> Result<Option<Vec<ListedReferrer>>, ImageError> {
         let resource = format!("the referrers of {digest}");
         let pages = self.pages(&resource, format!("{REFERRERS}{digest}")).await;
         let Some(pages) = existing(pages)? else {
@@ -56,6 +65,27 @@ impl RegistrySession {
             all.extend(page.manifests);
         }
         Ok(Some(all))
+    }
+
+    /// Lists the manifests that refer to one, also where the registry does not have such lists: then
+    /// they are in an index under a tag (OCI distribution specification, "Referrers Tag Schema").
+    pub(crate) async fn find_referrers(
+        &self,
+        digest: Digest,
+    ) -> Result<Vec<ListedReferrer>, ImageError> {
+        if let Some(listed) = self.referrers(digest).await? {
+            return Ok(listed);
+        }
+        let tag = format!("sha256-{}", digest.hex());
+        match self.find_manifest(&tag).await? {
+            // Other tools give an image a tag of this form.
+            Some((_, found)) if found == digest => Ok(Vec::new()),
+            Some((index, _)) => {
+                let page: ReferrersPage = parse(&index, &format!("the tag `{tag}`"))?;
+                Ok(page.manifests)
+            }
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Lists the tags of the repository; `None` if it does not exist.

@@ -43,6 +43,7 @@ pub struct RegistryArgs {
 /// The policy for signed images.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Images")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct SignatureArgs {
     /// Policy for signed images, as podman reads it [default: policy.json of the user or the system]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -61,6 +62,10 @@ pub struct SignatureArgs {
     /// index suffices
     #[arg(long)]
     pub verify_instances_only: bool,
+    /// Accept bundles of cosign 3, which name no image, also where the policy requires a name with a
+    /// tag
+    #[arg(long)]
+    pub accept_bundles_without_identity: bool,
 }
 
 /// Access to HTTP servers with files and catalogs.

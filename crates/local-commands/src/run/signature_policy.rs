@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ fn read_files(args: &SignatureArgs, env: Env<'_>) -> anyhow::Result<SignatureVer
     let options = JudgeOptions {
         require_signatures: args.require_signatures,
         instances_only: args.verify_instances_only,
+        accept_bundles_without_identity: args.accept_bundles_without_identity,
     };
     let file = if args.no_signature_policy {
         None
@@ -74,7 +76,8 @@ fn read_files(args: &SignatureArgs, env: Env<'_>) -> anyhow::Result<SignatureVer
     };
     let lookup = match policy {
         SignaturePolicy::None => LookupConfig::default(),
-        _ => read_lookup(args.registries_d.as_deref(), env)?,
+        _ => read_lookup(args.registries_d.as_deref(), env)?
+            .with_default_lookaside(default_lookaside(env)),
     };
     Ok(SignatureVerification { policy, lookup })
 }
@@ -96,6 +99,18 @@ fn read_policy(given: Option<&Path>, env: Env<'_>) -> anyhow::Result<Option<(Pat
         }
     }
     Ok(None)
+}
+
+/// Returns where podman keeps signatures if no file of registries.d says it: in a folder of the
+/// system, or of a user who is not its administrator.
+fn default_lookaside(env: Env<'_>) -> String {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    let home = path_variable(env, "HOME").filter(|_| !is_root);
+    let folder = match home {
+        Some(home) => home.join(".local/share/containers/sigstore"),
+        None => PathBuf::from("/var/lib/containers/sigstore"),
+    };
+    format!("file://{}", folder.display())
 }
 
 /// Reads the files of the first folder that has some.
@@ -133,10 +148,7 @@ mod tests {
     fn args(policy: &Path) -> SignatureArgs {
         SignatureArgs {
             signature_policy: Some(policy.to_owned()),
-            registries_d: None,
-            no_signature_policy: false,
-            require_signatures: false,
-            verify_instances_only: false,
+            ..SignatureArgs::default()
         }
     }
 
