@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use fbc::work::{Step, Work};
-use fbc::{Bundle, Package};
+use fbc::{Bundle, CsvMetadata, Package};
 use fbc_graph::graph::{Installed, UpdateGraph, successors};
 use serde::Serialize;
 use serving::Served;
@@ -40,7 +40,7 @@ pub(crate) fn write(
     let package = catalog
         .package(name)
         .ok_or_else(|| DatasourceError::Package {
-            catalog: served.name.to_string(),
+            catalog: served.name.clone(),
             package: name.to_owned(),
         })?;
     let channels: Vec<_> = parameters.channel.iter().collect();
@@ -68,7 +68,7 @@ pub(crate) fn write(
     let latest = bundles.first().and_then(|bundle| bundle.metadata());
     let datasource = Datasource {
         releases: releases(&bundles),
-        source_url: latest.as_ref().and_then(|metadata| metadata.repository()),
+        source_url: latest.as_ref().and_then(CsvMetadata::repository),
     };
     Ok(serde_json::to_string(&datasource).expect("texts are JSON"))
 }
