@@ -34,7 +34,7 @@ pub use registries::{
     RegistrySettings, ResolvedImage, find_tls_error, install_crypto_provider, parse_certificates,
     range_start, retry_after,
 };
-pub use signature_policy::{RefusalCode, Verdict, VerdictState, VerifiedManifest};
+pub use signature_policy::{Judgement, RefusalCode, Verdict, VerdictState, VerifiedManifest};
 pub use signatures::{SIGNATURE_TIMEOUT, SignaturePolicy, SignatureVerification};
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> ImageError {

@@ -30,6 +30,7 @@ pub const CHAIN_ANNOTATION: &str = "dev.sigstore.cosign/chain";
 
 /// Everything that a judgement of an image needs, apart from the policy and the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Evidence {
     /// The manifest of the selected platform, with its signatures.
     pub manifest: SignedManifest,
@@ -39,6 +40,7 @@ pub struct Evidence {
 
 /// A manifest or index with its signatures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SignedManifest {
     /// The bytes of the manifest.
     #[serde(with = "base64_bytes")]
@@ -49,6 +51,7 @@ pub struct SignedManifest {
 
 /// The signatures that were found for a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ImageSignatures {
     /// Sigstore signatures, in their order.
     pub attached: Vec<AttachedSignature>,
@@ -64,12 +67,47 @@ pub struct ImageSignatures {
 
 /// A sigstore signature that is attached to an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AttachedSignature {
     /// The signed text.
     #[serde(with = "base64_bytes")]
     pub payload: Vec<u8>,
     /// The annotations of the layer, with the signature in one of them.
     pub annotations: BTreeMap<String, String>,
+}
+
+impl Evidence {
+    /// Adds what was known of the same manifests before, where their signatures were not looked for
+    /// now, or could not be fetched.
+    #[must_use]
+    pub fn or_known(self, before: Self) -> Self {
+        let index = match (self.index, before.index) {
+            (Some(index), Some(before)) => Some(index.or_known(before)),
+            (index, _) => index,
+        };
+        Self {
+            manifest: self.manifest.or_known(before.manifest),
+            index,
+        }
+    }
+}
+
+impl SignedManifest {
+    fn or_known(self, before: Self) -> Self {
+        let signatures = &self.signatures;
+        let is_complete = signatures.is_known() && signatures.unreachable.is_empty();
+        if is_complete || self.bytes != before.bytes || !before.signatures.is_known() {
+            return self;
+        }
+        before
+    }
+}
+
+impl ImageSignatures {
+    /// Returns whether signatures were looked for, whether or not there are some.
+    pub fn is_known(&self) -> bool {
+        self.attachments_off || !self.places.is_empty() || !self.unreachable.is_empty()
+    }
 }
 
 mod base64_bytes {
@@ -88,5 +126,43 @@ mod base64_bytes {
         BASE64_STANDARD
             .decode(text)
             .map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evidence(manifest: &str, signatures: ImageSignatures) -> Evidence {
+        Evidence {
+            manifest: SignedManifest {
+                bytes: manifest.as_bytes().to_vec(),
+                signatures,
+            },
+            index: None,
+        }
+    }
+
+    #[test]
+    fn signatures_that_are_not_known_now_are_those_that_were_known_of_the_same_manifest() {
+        let found = |unreachable: &[&str]| ImageSignatures {
+            places: vec!["a".to_owned()],
+            unreachable: unreachable.iter().map(|&cause| cause.to_owned()).collect(),
+            ..ImageSignatures::default()
+        };
+        let known = evidence("a", found(&[]));
+        let unknown = evidence("a", ImageSignatures::default());
+        let unreachable = evidence("a", found(&["503"]));
+        let other = evidence("b", ImageSignatures::default());
+        let cases = [
+            (&unknown, &known, &known),
+            (&unreachable, &known, &known),
+            (&known, &unreachable, &known),
+            (&unreachable, &unknown, &unreachable),
+            (&other, &known, &other),
+        ];
+        for (now, before, expected) in cases {
+            assert_eq!(now.clone().or_known(before.clone()), *expected);
+        }
     }
 }

@@ -18,12 +18,14 @@
 //! | `sigstore` | the verification of one sigstore signature |
 //! | `evidence` | manifests and signatures, as they are fetched and stored |
 //! | `loaded`, `verdict` | the policy with its keys, and its decisions |
+//! | `judgement` | decisions with their evidence, as they are kept |
 
 mod certificate;
 mod document;
 mod evidence;
 mod identity;
 mod json;
+mod judgement;
 mod key;
 mod loaded;
 mod lookup;
@@ -40,8 +42,11 @@ pub use evidence::{
     MAX_ANNOTATION_BYTES, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, REKOR_ANNOTATION,
     SIGNATURE_ANNOTATION, SIMPLE_SIGNING, SignedManifest,
 };
+pub use judgement::{Judgement, MAX_JUDGEMENT_BYTES};
 pub use key::{MAX_KEYRING_BYTES, MAX_KEYS};
 pub use loaded::{JudgeOptions, LoadedPolicy};
 pub use lookup::{LookupConfig, LookupError};
 pub use reference::{PolicyReference, ReferenceError};
-pub use verdict::{Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest};
+pub use verdict::{
+    MAX_REFUSAL_BYTES, MAX_REFUSALS, Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest,
+};
