@@ -55,7 +55,7 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     refuse_unknown_catalogs(&configuration.args().server.grpc.grpc, &specs)
         .map_err(|error| unusable(&error))?;
     let loading = CatalogLoader::open(&configuration.args().server, &folder)?;
-    if specs.iter().any(|spec| is_unjudged(spec)) {
+    if specs.iter().any(is_unjudged) {
         tracing::info!("{NO_POLICY}");
     }
     loading.loader.set(specs);
