@@ -251,7 +251,7 @@ fn the_digest_of_the_served_content_is_an_annotation_that_is_written_when_it_cha
         &["metadata", "annotations"],
         json!({ "example.com/other": "x" }),
     );
-    cluster.plane.apply(&[object.clone()]);
+    cluster.plane.apply(std::slice::from_ref(&object));
     let replica = Replica::start(&cluster, "one", &[]);
     let metadata = || cluster.plane.get(&["clustercatalog", "etcd"])["metadata"].clone();
     let digest = |metadata: &Value| {
