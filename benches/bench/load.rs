@@ -34,6 +34,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
         name: CatalogName::new(name).expect("a valid name"),
         source: SourceSpec::once(Source::Directory(folder.to_owned()), registries),
         metadata: CatalogMetadata::default(),
+        policy_withdraws: false,
     };
     let served_at = Arc::new(OnceLock::new());
     let seen = Arc::clone(&served_at);

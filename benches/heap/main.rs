@@ -72,6 +72,7 @@ fn bench(name: &str, source: &str, scratch: &Path, most_live: usize) {
             registries,
         ),
         metadata: CatalogMetadata::default(),
+        policy_withdraws: false,
     };
     let store = Store::open(&scratch.join("store"), u64::MAX, "bench").expect("the store opens");
     let (loader, task) = Loader::new(store, writer);

@@ -1065,6 +1065,8 @@ const (
 	ResolutionFailureCodeAmbiguous ResolutionFailureCode = "AMBIGUOUS"
 	// The best bundle has dependencies, which a `ClusterExtension` cannot install.
 	ResolutionFailureCodeHasDependencies ResolutionFailureCode = "HAS_DEPENDENCIES"
+	// Verified catalogs are required, and only others have the package.
+	ResolutionFailureCodeCatalogNotVerified ResolutionFailureCode = "CATALOG_NOT_VERIFIED"
 )
 
 var AllResolutionFailureCode = []ResolutionFailureCode{
@@ -1073,6 +1075,7 @@ var AllResolutionFailureCode = []ResolutionFailureCode{
 	ResolutionFailureCodeNoMatchingBundle,
 	ResolutionFailureCodeAmbiguous,
 	ResolutionFailureCodeHasDependencies,
+	ResolutionFailureCodeCatalogNotVerified,
 }
 
 // What to resolve: the fields of a `ClusterExtension` that matter to it.
@@ -1094,6 +1097,9 @@ type ResolveRequest struct {
 	CompatibleWith *PlatformInput `json:"compatibleWith"`
 	// Whether an upgrade must follow the catalog's update graph.
 	UpgradeConstraintPolicy UpgradeConstraintPolicy `json:"upgradeConstraintPolicy"`
+	// Only catalogs whose `verification` is `VERIFIED`. The resolution fails with
+	// `CATALOG_NOT_VERIFIED` where only other catalogs have the package.
+	RequireVerified bool `json:"requireVerified"`
 }
 
 // GetPackageName returns ResolveRequest.PackageName, and is useful for accessing the field via an interface.
@@ -1121,6 +1127,9 @@ func (v *ResolveRequest) GetCompatibleWith() *PlatformInput { return v.Compatibl
 func (v *ResolveRequest) GetUpgradeConstraintPolicy() UpgradeConstraintPolicy {
 	return v.UpgradeConstraintPolicy
 }
+
+// GetRequireVerified returns ResolveRequest.RequireVerified, and is useful for accessing the field via an interface.
+func (v *ResolveRequest) GetRequireVerified() bool { return v.RequireVerified }
 
 // ResolveResolveResolution includes the requested fields of the GraphQL type Resolution.
 // The GraphQL type's documentation follows.

@@ -22,6 +22,7 @@ const STATES = [
   { name: "state-no-catalogs", search: "", prepare: empty, act: settled },
   { name: "state-no-catalogs-page", search: "?catalogs=1", prepare: empty, act: settled },
   { name: "state-failing", search: "?catalogs=1", act: isFailing },
+  { name: "state-refused", search: "?catalog=example&package=quillstore", prepare: refuse, act: isRefused },
 ];
 
 /** @type {Awaited<ReturnType<typeof serveBoth>>} */
@@ -102,6 +103,26 @@ async function empty(context) {
     if (operation !== "Packages" && operation !== "Catalogs") return route.fallback();
     return route.fulfill({ contentType: "application/graphql-response+json", body: JSON.stringify({ data: data[operation] }) });
   });
+}
+
+/** A catalog that the signature policy refuses. @param {BrowserContext} context */
+async function refuse(context) {
+  await context.route(/graphql/, async (route) => {
+    const query = new URL(route.request().url()).searchParams.get("query") ?? "";
+    if (!/^query Package\b/.test(query)) return route.fallback();
+    const response = await route.fetch();
+    const body = await response.json();
+    const reason = { code: "SIGNATURE_MISSING", message: "`quay.io/example/catalog:v1` has no signature" };
+    body.data.package.catalog.verification = { state: "REFUSED", reason };
+    return route.fulfill({ response, json: body });
+  });
+}
+
+/** @param {Page} page */
+async function isRefused(page) {
+  await settled(page);
+  await page.getByText("The signature policy refuses the image of this catalog").waitFor();
+  await page.getByText("SIGNATURE_MISSING").waitFor();
 }
 
 /** @param {Page} page */

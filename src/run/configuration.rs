@@ -132,6 +132,9 @@ impl CatalogConfiguration {
                 name: entry.name,
                 source,
                 metadata: entry.metadata,
+                policy_withdraws: entry
+                    .policy_withdraws
+                    .unwrap_or(args.server.policy_withdraws),
             }
         };
         Ok(entries.into_iter().map(spec).collect())

@@ -27,6 +27,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::output;
+use super::serve::NO_POLICY;
 use crate::args::{ControllerArgs, PullArgs};
 use crate::telemetry;
 
@@ -56,6 +57,9 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     }
     let folder = StoreFolder::open(&args.server)?;
     let settings = registry_settings(&args.pull, UnreadablePolicy::RefusesImages)?;
+    if !settings.signatures.has_policy() {
+        tracing::info!("{NO_POLICY}");
+    }
     let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
     let loading = CatalogLoader::open(&args.server, &folder)?;
     block_on(control(ControlParts {
@@ -206,6 +210,7 @@ fn options(
             .clone()
             .or_else(pod_service_account),
         global_pull_secret: args.pull.global_pull_secret.clone(),
+        policy_withdraws: args.server.policy_withdraws,
         ready_after: args.server.ready_after,
         desired_catalogs_file,
         namespace,

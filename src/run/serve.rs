@@ -13,7 +13,7 @@ use catalog_server::{
 };
 use commands::{CommandError, ExitStatus};
 use controller::{ControllerError, connect};
-use loading::{LoaderEvent, Report};
+use loading::{CatalogSpec, LoaderEvent, Report, Source};
 use local_commands::run::terminal::Terminal;
 use pages::Pages;
 use printing::error_chain;
@@ -24,6 +24,10 @@ use super::configuration::{CatalogConfiguration, ReloadTrigger, refuse_unknown_c
 use super::output;
 use crate::args::ServeArgs;
 use crate::telemetry;
+
+/// Logged once at the start.
+pub(super) const NO_POLICY: &str =
+    "no signature policy: every image is accepted, and no signature is verified";
 
 /// Parts of a server whose catalogs its configuration names.
 struct ServeParts {
@@ -51,6 +55,9 @@ async fn start(args: ServeArgs, terminal: Terminal) -> anyhow::Result<()> {
     refuse_unknown_catalogs(&configuration.args().server.grpc.grpc, &specs)
         .map_err(|error| unusable(&error))?;
     let loading = CatalogLoader::open(&configuration.args().server, &folder)?;
+    if specs.iter().any(is_unjudged) {
+        tracing::info!("{NO_POLICY}");
+    }
     loading.loader.set(specs);
     serve_catalogs(ServeParts {
         configuration,
@@ -146,6 +153,12 @@ async fn serve_catalogs(parts: ServeParts) -> anyhow::Result<()> {
             ended = &mut serving => return ended,
         }
     }
+}
+
+/// Returns whether a catalog comes from an image that no signature policy decides about.
+fn is_unjudged(spec: &CatalogSpec) -> bool {
+    let source = &spec.source;
+    matches!(source.source, Source::Image(_)) && !source.registries.has_signature_policy()
 }
 
 /// Returns who may read metrics. The API server that KUBECONFIG names, or that of the pod,

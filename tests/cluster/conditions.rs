@@ -1,9 +1,11 @@
 //! What the status of a catalog says of what is served.
 
 use serde_json::{Value, json};
-use testing::{CONFIGS_LABEL, MediaTypes, RegistryImage};
+use testing::{CONFIGS_LABEL, MediaTypes, RegistryImage, eventually};
 
-use crate::support::{Cluster, Replica, catalog, condition, image, image_of, package, with};
+use crate::support::{
+    Cluster, Replica, catalog, condition, graphql, image, image_of, package, with,
+};
 
 pub(crate) const UNPACKED: &str = "Successfully unpacked and stored content from resolved source";
 
@@ -236,4 +238,96 @@ fn the_status_of_a_served_catalog_says_where_it_comes_from_and_where_it_is() {
         *labels,
         json!({ "olm.operatorframework.io/metadata.name": "etcd" })
     );
+}
+
+#[test]
+fn the_digest_of_the_served_content_is_an_annotation_that_is_written_when_it_changes() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
+    let object = with(
+        catalog("etcd", &reference),
+        &["metadata", "annotations"],
+        json!({ "example.com/other": "x" }),
+    );
+    cluster.plane.apply(std::slice::from_ref(&object));
+    let replica = Replica::start(&cluster, "one", &[]);
+    let metadata = || cluster.plane.get(&["clustercatalog", "etcd"])["metadata"].clone();
+    let digest = |metadata: &Value| {
+        let annotations = &metadata["annotations"];
+        assert_eq!(annotations["example.com/other"], "x");
+        annotations["catalogql.io/content-digest"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let served = || {
+        let answer = graphql(replica.address, "{ catalogs { digest } }");
+        answer["data"]["catalogs"][0]["digest"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let first = eventually(|| digest(&metadata()));
+    assert_eq!(Some(&first), served().as_ref());
+
+    let other = cluster.push("ns/etcd", "v2", &package("argo"));
+    cluster.plane.apply(&[with(
+        object,
+        &["spec", "source", "image", "ref"],
+        json!(other),
+    )]);
+    let second = eventually(|| digest(&metadata()).filter(|digest| *digest != first));
+    assert_eq!(Some(second), served());
+    let unavailable = r#"{"spec":{"availabilityMode":"Unavailable"}}"#;
+    cluster.plane.kubectl(&[
+        "patch",
+        "clustercatalog",
+        "etcd",
+        "--type=merge",
+        "--patch",
+        unavailable,
+    ]);
+    eventually(|| digest(&metadata()).is_none().then_some(()));
+}
+
+#[test]
+fn a_policy_that_refuses_what_is_served_is_a_condition_and_withdraws_only_if_asked() {
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
+    cluster.plane.apply(&[catalog("etcd", &reference)]);
+    let policy = cluster.folders.text("policy.json");
+    let write = |requirement: &str| {
+        let text = json!({ "default": [{ "type": requirement }] });
+        cluster.folders.write("policy.json", text.to_string());
+    };
+    for (name, withdraws) in [("one", false), ("two", true)] {
+        write("insecureAcceptAnything");
+        let mut flags = vec!["--signature-policy", &policy];
+        flags.extend(withdraws.then_some("--policy-withdraws"));
+        let replica = Replica::start(&cluster, name, &flags);
+        let status = cluster.wait_for("etcd", "Serving", "Available");
+        assert_eq!(condition(&status, "Verified"), None, "{}", replica.log());
+
+        write("reject");
+        let status = cluster.wait_for("etcd", "Verified", "Refused");
+        let serving = if withdraws {
+            "Unavailable"
+        } else {
+            "Available"
+        };
+        cluster.wait_for("etcd", "Serving", serving);
+        let [is_verified, _, message] = condition(&status, "Verified").expect("it was waited for");
+        assert_eq!(is_verified, "False");
+        assert!(message.contains("POLICY_REJECTS"), "{message}");
+
+        write("insecureAcceptAnything");
+        eventually(|| {
+            let status = cluster.status("etcd");
+            let is_served =
+                condition(&status, "Serving").is_some_and(|[status, ..]| status == "True");
+            (is_served && condition(&status, "Verified").is_none()).then_some(())
+        });
+    }
 }

@@ -392,6 +392,7 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     let _secured = faults_of_certificates(&mut stage, secured);
     if makes_all {
         faults_of_sources(&mut stage);
+        fault_of_policy(&mut stage);
         faults_of_leaders(&mut stage);
     }
 
@@ -410,7 +411,7 @@ fn every_query_gives_data_and_every_alert_turns_true_in_its_fault_and_false_agai
     }
     drop(load);
     let all: BTreeSet<_> = stage.alerts.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(all.len(), 12);
+    assert_eq!(all.len(), 13);
     assert_eq!(
         stage.done.len(),
         if makes_all { all.len() } else { 5 },
@@ -519,6 +520,18 @@ fn faults_of_certificates(stage: &mut Stage, port: u16) -> Process {
     certify(&stage.cluster, 90);
     stage.alert("CatalogqlCertificateExpires", false);
     process
+}
+
+/// A policy that refuses what is stored and served, until it accepts it again.
+fn fault_of_policy(stage: &mut Stage) {
+    let policy = stage.cluster.folders.text("policy.json");
+    for (requirement, is_refused) in [("reject", true), ("insecureAcceptAnything", false)] {
+        let text = json!({ "default": [{ "type": requirement }] });
+        stage.cluster.folders.write("policy.json", text.to_string());
+        let flags = ["--listen=127.0.0.1:0", "--signature-policy", &policy];
+        let _other = stage.serve_other(&flags);
+        stage.alert("CatalogqlCatalogRefused", is_refused);
+    }
 }
 
 /// Contents that differ, that are invalid, that are not updated, and that fill the store; requests

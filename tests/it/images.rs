@@ -10,6 +10,7 @@ mod pulls;
 mod servers;
 mod signatures;
 mod tls;
+mod verdicts;
 
 use std::fs;
 use std::net::SocketAddr;

@@ -137,6 +137,7 @@ impl Client {
             installed,
             compatible_with: None,
             upgrade_constraint_policy: resolve::UpgradeConstraintPolicy::Other(policy.to_owned()),
+            require_verified: request.require_verified,
         };
         match self
             .typed::<documents::Resolve>(resolve::Variables { request })

@@ -114,6 +114,8 @@ pub struct ResolveRequest {
     pub installed: Option<InstalledVersion>,
     /// Allows upgrades that do not follow the update graph.
     pub self_certified: bool,
+    /// Only catalogs whose image is signed as the signature policy of the server requires.
+    pub require_verified: bool,
 }
 
 /// An installed bundle, which need not be in a catalog any more.

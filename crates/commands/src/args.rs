@@ -215,6 +215,9 @@ pub struct ResolveArgs {
     /// Allow any other version, as the upgrade constraint policy `SelfCertified` does
     #[arg(long)]
     pub self_certified: bool,
+    /// Only catalogs whose image is signed as the signature policy of the server requires
+    #[arg(long)]
+    pub require_verified: bool,
     /// Only bundles that run on this version of Kubernetes, such as `1.31`. The controller does not
     /// check this
     #[arg(long, value_name = "VERSION")]

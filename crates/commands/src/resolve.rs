@@ -102,7 +102,7 @@ pub async fn resolve<T: GraphqlTransport>(
             "architecture": args.architecture,
         })
     });
-    let request = json!({
+    let mut request = json!({
         "packageName": package,
         "version": args.version,
         "channels": args.channel,
@@ -111,6 +111,10 @@ pub async fn resolve<T: GraphqlTransport>(
         "compatibleWith": platform,
         "upgradeConstraintPolicy": policy,
     });
+    // A server of an older version does not know it.
+    if args.require_verified {
+        request["requireVerified"] = true.into();
+    }
     let mut data = session
         .data(RESOLVE, &json!({ "request": request }))
         .await?;

@@ -306,6 +306,7 @@ impl Controller {
         let catalogs: Vec<_> = self.objects.values().cloned().collect();
         let objects = CatalogObjectSet {
             mode: self.options.mode,
+            policy_withdraws: self.options.policy_withdraws,
             catalogs: &catalogs,
             catalog_sources: &self.sources,
         };

@@ -23,6 +23,8 @@ pub const MIN_POLL: Duration = Duration::from_mins(1);
 /// The objects from which the desired catalogs are derived.
 pub(crate) struct CatalogObjectSet<'a> {
     pub(crate) mode: ControllerMode,
+    /// Withdraw catalogs whose images the signature policy refuses.
+    pub(crate) policy_withdraws: bool,
     pub(crate) catalogs: &'a [Arc<ClusterCatalog>],
     pub(crate) catalog_sources: &'a [Arc<CatalogSource>],
 }
@@ -51,6 +53,9 @@ impl DesiredCatalogs {
         // They come second: a ClusterCatalog takes precedence over a CatalogSource of its name.
         for object in objects.catalogs {
             desired.add(object, objects.mode, former, &registries);
+        }
+        for spec in desired.specs.values_mut() {
+            spec.policy_withdraws = objects.policy_withdraws;
         }
         desired
     }
@@ -115,6 +120,7 @@ impl DesiredCatalogs {
                 name,
                 source,
                 metadata,
+                policy_withdraws: false,
             },
         );
     }
@@ -164,6 +170,7 @@ impl DesiredCatalogs {
                 name,
                 source,
                 metadata: metadata(object),
+                policy_withdraws: false,
             },
         );
     }

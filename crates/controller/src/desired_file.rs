@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kube::api::ObjectMeta;
-use olm_api::{CatalogSource, ClusterCatalog, ClusterCatalogStatus};
+use olm_api::{CONTENT_DIGEST_ANNOTATION, CatalogSource, ClusterCatalog, ClusterCatalogStatus};
 use serde::{Deserialize, Serialize};
 
 /// Prefix of the annotations that describe a catalog.
@@ -130,7 +130,9 @@ fn trim(metadata: &ObjectMeta) -> ObjectMeta {
     } = metadata.clone();
     // Annotations of other programs may be long: `kubectl apply` keeps the whole object in one.
     if let Some(annotations) = &mut annotations {
-        annotations.retain(|name, _| name.starts_with(ANNOTATIONS));
+        // The digest of the content is written by this program, and changes with each content.
+        annotations
+            .retain(|name, _| name.starts_with(ANNOTATIONS) && name != CONTENT_DIGEST_ANNOTATION);
     }
     ObjectMeta {
         name,

@@ -9,7 +9,7 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
 use kube::Resource;
 use kube::api::ObjectMeta;
-use olm_api::conditions::{self, progressing, serving, valid};
+use olm_api::conditions::{self, progressing, serving, valid, verified};
 use olm_api::{ClusterCatalog, ClusterCatalogStatus};
 
 use crate::FIELD_MANAGER;
@@ -44,6 +44,7 @@ pub(crate) fn transitions<'a>(
         conditions::PROGRESSING,
         conditions::SERVING,
         conditions::VALID,
+        conditions::VERIFIED,
     ];
     status
         .conditions
@@ -70,7 +71,11 @@ pub(crate) fn event(
         progressing::BLOCKED,
         serving::UNAVAILABLE,
     ];
-    let warnings = [&warnings[..], &[valid::ERRORS_FOUND, valid::UNREADABLE]].concat();
+    let warnings = [
+        &warnings[..],
+        &[valid::ERRORS_FOUND, valid::UNREADABLE, verified::REFUSED],
+    ]
+    .concat();
     let is_warning = warnings.contains(&condition.reason.as_str());
     let note = if condition.message.is_empty() {
         &condition.reason

@@ -28,6 +28,7 @@ pub(crate) fn message(error: &LoadError) -> String {
         LoadError::Image(_)
         | LoadError::Directory(_)
         | LoadError::Unpack(_)
+        | LoadError::Withdrawn { .. }
         | LoadError::NoFiles { .. } => "source catalog content",
         _ => "error storing fbc",
     };

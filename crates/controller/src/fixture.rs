@@ -8,7 +8,7 @@ use images::{ImageError, RegistryReference};
 use loading::{LoadError, Report, Source, SyncStatus};
 use olm_api::ClusterCatalog;
 use serde_json::{Value, json};
-use serving::{CatalogName, Content};
+use serving::{CatalogName, Content, Verification, VerificationReason, VerificationState};
 
 pub(crate) const TAG: &str = "quay.io/a/b:c";
 
@@ -58,6 +58,7 @@ pub(crate) fn report(reference: &str, content: Option<Content>, status: SyncStat
         name,
         source: Arc::new(source(reference)),
         content,
+        verification: None,
         status,
         duration: Duration::from_secs(1),
     }
@@ -72,4 +73,24 @@ pub(crate) fn not_found() -> ImageError {
         resource: "the manifest `c`".to_owned(),
         location: "quay.io/a/b".to_owned(),
     }
+}
+
+/// A decision about an image of `quay.io/a`.
+pub(crate) fn verification(
+    state: VerificationState,
+    code: Option<&'static str>,
+) -> Arc<Verification> {
+    Arc::new(Verification {
+        state,
+        scope: Some("docker:quay.io/a".to_owned()),
+        requirements: vec!["sigstoreSigned".to_owned()],
+        signers: vec!["key sha256:1".to_owned()],
+        signed: None,
+        verified_at: jiff::Timestamp::UNIX_EPOCH,
+        reason: code.map(|code| VerificationReason {
+            code,
+            message: "no signature".to_owned(),
+            is_unreadable: false,
+        }),
+    })
 }

@@ -73,6 +73,8 @@ pub struct ControllerOptions {
     pub service_account: Option<String>,
     /// Pull secret that is used for all catalogs.
     pub global_pull_secret: Option<SecretName>,
+    /// Withdraw catalogs whose images the signature policy refuses.
+    pub policy_withdraws: bool,
     /// Time after which the replica becomes ready without a catalog that it has not loaded yet.
     pub ready_after: Duration,
     /// Path of the file in which the objects behind the desired catalogs are kept.

@@ -1,14 +1,14 @@
 //! The status that an object should have: a pure function of the object and of the last attempt to
 //! load its catalog.
 
-use ::serving::Content;
+use ::serving::{Content, VerificationState};
 use std::time::Duration;
 
 use fbc_read::Severity;
 use jiff::{RoundMode, Timestamp, TimestampRound, Unit};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use loading::{FailureReason, Report, SyncStatus};
-use olm_api::conditions::{self, progressing, serving, valid};
+use olm_api::conditions::{self, progressing, serving, valid, verified};
 use olm_api::{
     AvailabilityMode, CatalogUrls, ClusterCatalog, ClusterCatalogStatus, ResolvedImageSource,
     ResolvedSource, SourceType,
@@ -118,7 +118,47 @@ impl Observed<'_> {
             ),
             None => ConditionState::new(conditions::SERVING, false, serving::UNAVAILABLE, ""),
         };
-        [serving].into_iter().chain(self.validity()).collect()
+        [serving]
+            .into_iter()
+            .chain(self.validity())
+            .chain(self.verification())
+            .collect()
+    }
+
+    /// Returns the condition about the signatures of the image; `None` if no policy requires some.
+    fn verification(&self) -> Option<ConditionState> {
+        let report = self.report?;
+        let verification = report.verification.as_deref()?;
+        let scope = verification.scope.as_deref().unwrap_or_default();
+        match verification.state {
+            VerificationState::Accepted => None,
+            VerificationState::Verified => {
+                let signers = verification.signers.join(", ");
+                Some(ConditionState::new(
+                    conditions::VERIFIED,
+                    true,
+                    verified::ACCEPTED,
+                    &format!("Signed as the scope {scope} requires: {signers}"),
+                ))
+            }
+            VerificationState::Refused => {
+                let reason = verification.reason.as_ref();
+                let code = reason.map_or("", |reason| reason.code);
+                let text = reason.map_or("", |reason| reason.message.as_str());
+                let state = match report.content {
+                    Some(_) => "it is still served",
+                    None => "it is not served",
+                };
+                Some(ConditionState::new(
+                    conditions::VERIFIED,
+                    false,
+                    verified::REFUSED,
+                    &format!(
+                        "The signature policy refuses the content, and {state}: {code}: {text}"
+                    ),
+                ))
+            }
+        }
     }
 
     fn validity(&self) -> Option<ConditionState> {
@@ -170,7 +210,7 @@ impl Observed<'_> {
         image.map_or("IMAGE", |image| image.reference.as_str())
     }
 
-    fn content(&self) -> Option<&Content> {
+    pub(crate) fn content(&self) -> Option<&Content> {
         self.report?.content.as_ref()
     }
 
@@ -223,7 +263,7 @@ impl ConditionState {
     fn is_failure(&self) -> bool {
         matches!(
             self.reason,
-            progressing::RETRYING | progressing::BLOCKED | valid::UNREADABLE
+            progressing::RETRYING | progressing::BLOCKED | valid::UNREADABLE | verified::REFUSED
         )
     }
 }

@@ -1,5 +1,5 @@
-//! Writes to `ClusterCatalog` objects, by the holder of the Lease: labels, finalizers, status, and
-//! the events of conditions that changed. An object that is up to date is not written. The status
+//! Writes to `ClusterCatalog` objects, by the holder of the Lease: labels, annotations, finalizers,
+//! status, and the events of conditions that changed. An object that is up to date is not written. The status
 //! write queue of the controller decides when to write, with a backoff after failures.
 
 use std::time::Duration;
@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::events::v1::Event;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
-use olm_api::conditions::{PROGRESSING, SERVING, VALID};
-use olm_api::{CATALOGD_FINALIZER, ClusterCatalog, ClusterCatalogStatus, NAME_LABEL};
+use olm_api::conditions::{PROGRESSING, SERVING, VALID, VERIFIED};
+use olm_api::{
+    CATALOGD_FINALIZER, CONTENT_DIGEST_ANNOTATION, ClusterCatalog, ClusterCatalogStatus, NAME_LABEL,
+};
 use serde_json::{Value, json};
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
@@ -61,9 +63,21 @@ pub(crate) fn next_write(observed: &Observed<'_>, now: Timestamp) -> Option<Obje
     }
     let status = observed.status(now)?;
     let former = observed.object.status.as_ref();
-    former
-        .is_none_or(|former| !is_same(former, &status))
-        .then(|| ObjectWrite::Status(Box::new(status)))
+    if former.is_none_or(|former| !is_same(former, &status)) {
+        return Some(ObjectWrite::Status(Box::new(status)));
+    }
+    digest_annotation(observed)
+}
+
+/// Returns the write of the annotation with the digest of the served content, if it differs. It comes
+/// after the status, so that controllers that watch the annotation find the status of that content.
+fn digest_annotation(observed: &Observed<'_>) -> Option<ObjectWrite> {
+    let annotations = observed.object.metadata.annotations.as_ref();
+    let former = annotations.and_then(|annotations| annotations.get(CONTENT_DIGEST_ANNOTATION));
+    let digest = observed.content().map(|content| content.digest.to_string());
+    (former != digest.as_ref()).then(|| {
+        ObjectWrite::Metadata(json!({ "annotations": { CONTENT_DIGEST_ANNOTATION: digest } }))
+    })
 }
 
 /// Returns whether two statuses agree in all fields that this program owns.
@@ -74,7 +88,7 @@ fn is_same(former: &ClusterCatalogStatus, status: &ClusterCatalogStatus) -> bool
             .find(|condition| condition.type_ == kind)
             .cloned()
     };
-    let has_same_conditions = [PROGRESSING, SERVING, VALID]
+    let has_same_conditions = [PROGRESSING, SERVING, VALID, VERIFIED]
         .into_iter()
         .all(|kind| find(former, kind) == find(status, kind));
 

@@ -181,6 +181,7 @@ pub(super) struct ResolveRequestInput<'a> {
     pub(super) installed: Option<InstalledBundleInput<'a>>,
     pub(super) compatible_with: Option<PlatformInput<'a>>,
     pub(super) upgrade_constraint_policy: UpgradeConstraintPolicyInput,
+    pub(super) require_verified: bool,
 }
 
 /// `UpgradeConstraintPolicy`

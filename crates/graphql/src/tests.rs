@@ -18,3 +18,4 @@ mod solving;
 mod statuses;
 mod suggestions;
 mod upgrades;
+mod verifications;

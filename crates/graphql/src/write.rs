@@ -41,6 +41,7 @@ mod status;
 pub(super) mod suggest;
 mod summary;
 mod upgrades;
+mod verification;
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fbc_grammar::Digest;
-use signature_policy::Verdict;
+use signature_policy::Judgement;
 use tokio::task::spawn_blocking;
 
 use super::layout::OpenLayout;
@@ -122,23 +122,9 @@ impl Registries {
     /// Resolves a reference: fetches and verifies the manifest and the config, but not the layers.
     /// An image that the signature policy refuses is an error.
     pub async fn resolve(&self, source: &ImageSource) -> Result<ResolvedImage, ImageError> {
-        let (resolved, verdict) = self.judge(source).await?;
-        match verdict {
-            Some(verdict) if verdict.is_refused() => Err(ImageError::SignatureRefused {
-                image: resolved.pinned_reference,
-                verdict: Box::new(verdict),
-            }),
-            Some(verdict) => {
-                tracing::debug!(
-                    image = resolved.pinned_reference,
-                    scope = verdict.scope,
-                    signers = verdict.signers.join(", "),
-                    "image accepted by the signature policy"
-                );
-                Ok(resolved)
-            }
-            None => Ok(resolved),
-        }
+        let (resolved, judgement) = self.judge(source).await?;
+        resolved.accept(judgement.as_ref())?;
+        Ok(resolved)
     }
 
     /// Resolves a reference, and decides about the image by the signature policy; `None` without
@@ -146,17 +132,29 @@ impl Registries {
     pub async fn judge(
         &self,
         source: &ImageSource,
-    ) -> Result<(ResolvedImage, Option<Verdict>), ImageError> {
+    ) -> Result<(ResolvedImage, Option<Judgement>), ImageError> {
         let resolved = self.resolve_unjudged(source).await?;
         let session = match &resolved.origin {
             Origin::Registry(session) => Some(&**session),
             Origin::Layout(_) => None,
         };
         let verification = &self.transport.settings.signatures;
-        let verdict = verification
+        let judgement = verification
             .judge(source, &resolved.manifests, session)
             .await?;
-        Ok((resolved, verdict))
+        Ok((resolved, judgement))
+    }
+
+    /// Decides again about an image, from the evidence that was kept when it was judged; `None`
+    /// without a policy. It asks no registry, but may take milliseconds.
+    pub fn judge_again(&self, source: &ImageSource, kept: Option<Judgement>) -> Option<Judgement> {
+        let verification = &self.transport.settings.signatures;
+        verification.judge_again(source, kept)
+    }
+
+    /// Returns whether there is a signature policy, readable or not.
+    pub fn has_signature_policy(&self) -> bool {
+        self.transport.settings.signatures.has_policy()
     }
 
     async fn resolve_unjudged(&self, source: &ImageSource) -> Result<ResolvedImage, ImageError> {
@@ -310,6 +308,26 @@ impl Registries {
 }
 
 impl ResolvedImage {
+    /// Fails if the signature policy refuses the image.
+    pub fn accept(&self, judgement: Option<&Judgement>) -> Result<(), ImageError> {
+        let Some(Judgement { verdict, .. }) = judgement else {
+            return Ok(());
+        };
+        if verdict.is_refused() {
+            return Err(ImageError::SignatureRefused {
+                image: self.pinned_reference.clone(),
+                verdict: Box::new(verdict.clone()),
+            });
+        }
+        tracing::debug!(
+            image = self.pinned_reference,
+            scope = verdict.scope,
+            signers = verdict.signers.join(", "),
+            "image accepted by the signature policy"
+        );
+        Ok(())
+    }
+
     fn new(description: ImageDescription, pinned_reference: String, origin: Origin) -> Self {
         let ImageDescription {
             digest,

@@ -9,11 +9,13 @@ mod lookaside;
 
 use std::sync::Arc;
 
+use content_digest::DigestHasher;
 use jiff::Timestamp;
 use oci_client::manifest::{OciDescriptor, OciImageManifest};
 use signature_policy::{
-    AttachedSignature, Evidence, ImageSignatures, LoadedPolicy, LookupConfig, MAX_PAYLOAD_BYTES,
-    MAX_SIGNATURES, NeededSignatures, PolicyReference, SIMPLE_SIGNING, SignedManifest, Verdict,
+    AttachedSignature, Evidence, ImageSignatures, Judgement, LoadedPolicy, LookupConfig,
+    MAX_PAYLOAD_BYTES, MAX_SIGNATURES, NeededSignatures, PolicyReference, SIMPLE_SIGNING,
+    SignedManifest, Verdict,
 };
 
 use crate::manifest::BlobDescriptor;
@@ -72,6 +74,11 @@ pub(crate) struct ImageManifests {
 }
 
 impl SignatureVerification {
+    /// Returns whether there is a policy, readable or not.
+    pub fn has_policy(&self) -> bool {
+        !matches!(self.policy, SignaturePolicy::None)
+    }
+
     /// Decides about an image. Signatures are fetched only if the policy needs them; `session` is
     /// the client of the repository that has the manifest.
     pub(crate) async fn judge(
@@ -79,19 +86,20 @@ impl SignatureVerification {
         source: &ImageSource,
         manifests: &ImageManifests,
         session: Option<&RegistrySession>,
-    ) -> Result<Option<Verdict>, ImageError> {
-        let policy = match &self.policy {
-            SignaturePolicy::None => return Ok(None),
-            SignaturePolicy::Loaded(policy) => policy,
-            SignaturePolicy::Unreadable(reason) => {
-                return Ok(Some(Verdict::unreadable(reason.clone())));
-            }
-        };
-        let image = policy_reference(source)?;
+    ) -> Result<Option<Judgement>, ImageError> {
         let mut evidence = Evidence {
             manifest: unsigned(&manifests.manifest),
             index: manifests.index.as_deref().map(unsigned),
         };
+        let policy = match &self.policy {
+            SignaturePolicy::None => return Ok(None),
+            SignaturePolicy::Loaded(policy) => policy,
+            SignaturePolicy::Unreadable(reason) => {
+                let verdict = Verdict::unreadable(reason.clone());
+                return Ok(Some(self.judgement(verdict, evidence)));
+            }
+        };
+        let image = policy_reference(source)?;
         if let Some(session) = session {
             let fetch = SignatureFetch {
                 session,
@@ -105,7 +113,64 @@ impl SignatureVerification {
                 fetch.all(index, &mut budget).await;
             }
         }
-        Ok(Some(policy.judge(&image, &evidence, Timestamp::now())))
+        let verdict = policy.judge(&image, &evidence, Timestamp::now());
+        Ok(Some(self.judgement(verdict, evidence)))
+    }
+
+    /// Decides again about an image that was judged before, from the evidence that was kept; `None`
+    /// without a policy. An outcome that stays the same keeps its time.
+    ///
+    /// A policy that cannot be read changes no decision: what was accepted is still served.
+    pub(crate) fn judge_again(
+        &self,
+        source: &ImageSource,
+        kept: Option<Judgement>,
+    ) -> Option<Judgement> {
+        let policy = match &self.policy {
+            SignaturePolicy::None => return None,
+            SignaturePolicy::Loaded(policy) => policy,
+            SignaturePolicy::Unreadable(reason) => {
+                let unreadable = || Verdict::unreadable(reason.clone());
+                return Some(
+                    kept.unwrap_or_else(|| self.judgement(unreadable(), Evidence::default())),
+                );
+            }
+        };
+        let image = policy_reference(source).ok()?;
+        let evidence = match &kept {
+            Some(kept) => kept.evidence.clone(),
+            None => Evidence::default(),
+        };
+        let known = with_unknown(evidence.clone(), policy.needed_signatures(&image));
+        let verdict = policy.judge(&image, &known, Timestamp::now());
+        let again = self.judgement(verdict, evidence);
+        Some(match kept {
+            Some(kept) if kept.policy == again.policy && kept.verdict == again.verdict => kept,
+            _ => again,
+        })
+    }
+
+    fn judgement(&self, verdict: Verdict, evidence: Evidence) -> Judgement {
+        Judgement {
+            policy: self.digest(),
+            judged_at: Timestamp::now(),
+            verdict: verdict.bounded(),
+            evidence,
+        }
+    }
+
+    /// SHA-256 of the policy, its keys and options, and of the files of registries.d.
+    fn digest(&self) -> String {
+        let mut hasher = DigestHasher::new();
+        match &self.policy {
+            SignaturePolicy::None => {}
+            SignaturePolicy::Loaded(policy) => hasher.update(policy.digest().as_bytes()),
+            SignaturePolicy::Unreadable(reason) => hasher.update(reason.as_bytes()),
+        }
+        if let Some(lookup) = self.lookup.digest() {
+            hasher.update(lookup.as_bytes());
+        }
+        hasher.finish().to_string()
     }
 }
 
@@ -178,6 +243,23 @@ fn unsigned(bytes: &[u8]) -> SignedManifest {
         bytes: bytes.to_vec(),
         signatures: ImageSignatures::default(),
     }
+}
+
+/// Notes for a judgement that the signatures of a manifest are not known. They could be the ones
+/// that are missing.
+fn with_unknown(mut evidence: Evidence, needed: NeededSignatures) -> Evidence {
+    let note = "they were not fetched when the image was loaded";
+    let manifests = [Some(&mut evidence.manifest), evidence.index.as_mut()];
+    for manifest in manifests.into_iter().flatten() {
+        let signatures = &mut manifest.signatures;
+        if needed.sigstore && !signatures.knows_sigstore() {
+            signatures.unreachable.push(note.to_owned());
+        }
+        if needed.simple && !signatures.knows_simple() {
+            signatures.lookaside_unreachable.push(note.to_owned());
+        }
+    }
+    evidence
 }
 
 /// Finds the layers of an attachment that are signatures, and counts the others.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serving::{Content, LoadFailure, LoadStatus, SourceDescription};
+use serving::{Content, LoadFailure, LoadStatus, SourceDescription, Verification};
 
 use crate::{LoadError, SyncStatus};
 
@@ -16,6 +16,8 @@ pub(crate) struct Attempt {
     pub(crate) task: u64,
     /// The content to serve; `None` if the source has not given one yet.
     pub(crate) content: Option<Content>,
+    /// What the signature policy decides about the image of the content; `None` without a policy.
+    pub(crate) verification: Option<Arc<Verification>>,
     pub(crate) status: SyncStatus,
     pub(crate) duration: Duration,
     /// Number of refresh requests before the attempt began.
@@ -36,6 +38,7 @@ impl Attempt {
         Self {
             task,
             content: None,
+            verification: None,
             status: SyncStatus::Failed(Arc::new(LoadError::Damaged(path.to_owned()))),
             duration: Duration::ZERO,
             requested: 0,
@@ -72,6 +75,7 @@ impl Attempt {
             last_success,
             last_failure,
             next_check: self.next_check,
+            verification: self.verification.clone(),
             source: before.source.clone().map(|source| SourceDescription {
                 revision: self.revision.clone().or(source.revision),
                 ..source

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serving::{CatalogName, Content};
+use serving::{CatalogName, Content, Verification};
 
 use crate::{LoadError, Source, SyncStatus};
 
@@ -57,6 +57,9 @@ pub struct Report {
     pub source: Arc<Source>,
     /// The content that is served now, if any.
     pub content: Option<Content>,
+    /// What the signature policy decides about the image of the content, or of the one that was
+    /// withdrawn; `None` without a policy, or an image.
+    pub verification: Option<Arc<Verification>>,
     /// Relation of the content to its source.
     pub status: SyncStatus,
     /// Duration of the attempt.
@@ -83,6 +86,7 @@ impl Report {
             name: catalog,
             source: _,
             content,
+            verification: _,
             status,
             duration,
         } = self;

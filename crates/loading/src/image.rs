@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use images::unpack::{self, CatalogFile, CatalogRoot, Layer, UnpackLimits, Unpacked};
-use images::{ImageKind, ImageSource, LayerDescriptor, Registries, ResolvedImage};
+use images::{ImageKind, ImageSource, Judgement, LayerDescriptor, Registries, ResolvedImage};
 use store::ScratchFolder;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 
@@ -32,6 +32,8 @@ pub(crate) struct ImageState {
     /// Directory of the image that holds the catalog.
     root: CatalogRoot,
     revision: String,
+    /// The decision of the signature policy, if there is one.
+    judgement: Option<Judgement>,
 }
 
 /// The layers of an image, in a folder that is removed with this.
@@ -78,13 +80,13 @@ impl ImageLocks {
 }
 
 impl ImageState {
-    /// Resolves the reference to a digest.
+    /// Resolves the reference to a digest, and judges the image by the signature policy.
     pub(crate) async fn poll(
         source: &ImageSource,
         configs_dir: Option<&str>,
         registries: &Registries,
     ) -> Result<Self, LoadError> {
-        let resolved = registries.resolve(source).await?;
+        let (resolved, judgement) = registries.judge(source).await?;
         let root = match &resolved.kind {
             ImageKind::Container { labels } => CatalogRoot::from_labels(labels, configs_dir)?,
             ImageKind::Artifact => CatalogRoot::for_artifact(configs_dir)?,
@@ -94,7 +96,18 @@ impl ImageState {
             resolved,
             root,
             revision,
+            judgement,
         })
+    }
+
+    /// Fails if the signature policy refuses the image.
+    pub(crate) fn accept(&self) -> Result<(), LoadError> {
+        Ok(self.resolved.accept(self.judgement.as_ref())?)
+    }
+
+    /// Returns the decision of the signature policy, if there is one.
+    pub(crate) fn judgement(&self) -> Option<&Judgement> {
+        self.judgement.as_ref()
     }
 
     /// Returns the digest with the directory. Equal revisions have equal contents, because a digest

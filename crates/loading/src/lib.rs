@@ -12,6 +12,7 @@
 //! | `pipeline` | the stages of one load, and their order |
 //! | `directory`, `image`, `remote` | the kinds of sources |
 //! | `read` | files into canonical lines |
+//! | `verification` | decides about stored images by the signature policy |
 //! | `contents` | finds contents in the store, and shares them between catalogs |
 
 mod attempt;
@@ -34,13 +35,14 @@ mod source_task;
 mod span;
 mod spec;
 mod status;
+mod verification;
 
 pub use event::{LoadStep, LoaderEvent, Report};
 pub use image::MAX_CONCURRENT_PULLS;
 pub use integrity::CHECK_INTERVAL;
 pub use loader::{COMPRESS_AFTER, Loader, LoaderTask, READY_AFTER};
-pub use metrics::{CatalogLoads, LoadResult, SourceKind, Stage};
-pub use pipeline::{LoadStatistics, load_once};
+pub use metrics::{CatalogLoads, LoadResult, SourceKind, Stage, VerificationCounts};
+pub use pipeline::{LoadStatistics, VerifiedContent, load_once, load_verified_once};
 pub use read::{
     ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, MAX_GROWTH, READERS,
 };
@@ -54,6 +56,7 @@ pub use serving::FailureReason;
 pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};
 pub use status::{FileReadError, LoadError, SyncStatus};
+pub use verification::MAX_SHOWN_REASON_BYTES;
 
 #[cfg(test)]
 mod tests;

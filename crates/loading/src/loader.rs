@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fbc_grammar::Digest;
-use serving::{CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served};
+use serving::{
+    CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served,
+    Verification,
+};
 use store::Store;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -20,7 +23,7 @@ use crate::metrics::{LoadResult, describe};
 use crate::pipeline::{LoadPipeline, LoadStatistics};
 use crate::refresh_requests::{PendingRefreshes, RefreshRequest, Refresher};
 use crate::source_task::SourceTask;
-use crate::{CatalogSpec, Source, SourceSpec, SyncStatus};
+use crate::{CatalogSpec, LoadError, Source, SourceSpec, SyncStatus};
 
 /// Time from the publication of a content until it is compressed.
 //
@@ -92,8 +95,10 @@ struct RunningSource {
 /// State of one desired catalog.
 #[derive(Debug, Default)]
 struct ManagedCatalog {
-    /// The served content and metadata.
-    published: Option<(Content, CatalogMetadata)>,
+    /// The served content.
+    published: Option<PublishedContent>,
+    /// The last decision of the signature policy about the content that is served, or was withdrawn.
+    verification: Option<Arc<Verification>>,
     /// The source and the status that were reported last.
     reported: Option<(Arc<Source>, SyncStatus)>,
     /// A stored file of the served content is damaged. The content is served until its source has
@@ -101,6 +106,27 @@ struct ManagedCatalog {
     is_damaged: bool,
     /// The background work on the served content.
     background: Option<AbortHandle>,
+}
+
+/// A content that is served.
+#[derive(Debug)]
+struct PublishedContent {
+    content: Content,
+    metadata: CatalogMetadata,
+    verification: Option<Arc<Verification>>,
+    /// The source that it was loaded from. The catalog may have another one by now.
+    source: SourceSpec,
+}
+
+/// What a catalog should serve after an attempt.
+struct DesiredContent {
+    /// `None` if there is none, or it is withdrawn.
+    content: Option<Content>,
+    /// The source that the content was loaded from.
+    source: SourceSpec,
+    verification: Option<Arc<Verification>>,
+    /// The signature policy refuses the content, and withdraws it.
+    is_withdrawn: bool,
 }
 
 impl Loader {
@@ -374,7 +400,7 @@ impl LoaderTask {
             .catalogs
             .values()
             .filter_map(|state| state.published.as_ref());
-        let digests: BTreeSet<_> = published.map(|(content, _)| content.digest).collect();
+        let digests: BTreeSet<_> = published.map(|served| served.content.digest).collect();
         digests.into_iter().collect()
     }
 
@@ -386,7 +412,7 @@ impl LoaderTask {
         attempts: &mpsc::Sender<Attempt>,
         observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) {
-        let serves = |state: &&mut ManagedCatalog| matches!(&state.published, Some((content, _)) if content.digest == damaged.digest);
+        let serves = |state: &&mut ManagedCatalog| matches!(&state.published, Some(served) if served.content.digest == damaged.digest);
         for state in self.catalogs.values_mut().filter(serves) {
             state.is_damaged = true;
         }
@@ -450,6 +476,7 @@ impl LoaderTask {
         for spec in catalogs {
             self.count(&spec.name, attempt);
             self.update(&spec, attempt, observe);
+            self.count_verification(&spec.name);
             self.writer
                 .statuses()
                 .set(spec.name.as_str(), load_status.clone());
@@ -487,7 +514,7 @@ impl LoaderTask {
             state
                 .published
                 .as_ref()
-                .is_some_and(|(before, _)| before.digest == content.digest)
+                .is_some_and(|before| before.content.digest == content.digest)
         };
         let result = match (&attempt.status, &attempt.content) {
             (SyncStatus::Pending, _) => return,
@@ -498,61 +525,131 @@ impl LoaderTask {
         self.pipeline.metrics.count_load(name, result);
     }
 
+    /// Counts the decision of the signature policy after an attempt.
+    fn count_verification(&self, name: &CatalogName) {
+        let Some(state) = self.catalogs.get(name) else {
+            return;
+        };
+        let verification = state.verification.as_ref();
+        let decided = verification.map(|verification| verification.state);
+        self.pipeline.metrics.count_verification(name, decided);
+    }
+
     /// Publishes the result of an attempt for one of the catalogs of its source, and reports it if it
     /// differs from the last one.
     fn update(&mut self, spec: &CatalogSpec, attempt: &Attempt, observe: &impl Fn(LoaderEvent)) {
         let Some(state) = self.catalogs.get(&spec.name) else {
             return;
         };
-        let before = state
-            .published
-            .as_ref()
-            .filter(|_| !state.is_damaged || attempt.is_damage());
-        let is_new = |content: &Content| before.is_none_or(|(before, _)| !before.is_same(content));
-        let is_described = before.is_none_or(|(_, metadata)| *metadata == spec.metadata);
-        let source = &spec.source.source;
-        let reported = state.reported.as_ref();
-        let is_reported = reported
-            .is_some_and(|(last, status)| **last == *source && status.is_same(&attempt.status));
-        // After a failure, the served content stays, also if it comes from the catalog's former
-        // source.
-        let content = attempt
+        let desired = self.desired_content(spec, state, attempt);
+        let before = state.before(attempt);
+        let is_new = desired
             .content
             .as_ref()
-            .filter(|_| before.is_none() || attempt.status.error().is_none());
-        let content = content.or(before.map(|(content, _)| content)).cloned();
-        let is_new = content.as_ref().is_some_and(is_new);
-        match content.clone() {
-            Some(content) if is_new || !is_described => self.publish(spec, content, is_new),
-            Some(_) => {}
-            None => self.withdraw_damaged(&spec.name),
+            .is_some_and(|content| before.is_none_or(|before| !before.content.is_same(content)));
+        let is_described = before.is_none_or(|before| {
+            before.metadata == spec.metadata && before.verification == desired.verification
+        });
+        let is_judged_anew = state.verification != desired.verification;
+        let status = desired.status(attempt);
+        let source = &spec.source.source;
+        let is_reported = state
+            .reported
+            .as_ref()
+            .is_some_and(|(last, former)| **last == *source && former.is_same(&status));
+        // The registry may have the signatures by now: this is no result yet.
+        let is_preliminary = desired.is_withdrawn
+            && matches!(attempt.status, SyncStatus::Pending)
+            && state.reported.is_none();
+
+        if is_judged_anew {
+            desired.log_verification(&spec.name);
         }
-        if is_reported && !is_new {
-            return;
+        match &desired.content {
+            Some(_) if is_new || !is_described => self.publish(spec, &desired, is_new),
+            Some(_) => {}
+            None if desired.is_withdrawn => self.withdraw_refused(&spec.name),
+            None => self.withdraw_damaged(&spec.name),
         }
         let Some(state) = self.catalogs.get_mut(&spec.name) else {
             return;
         };
+        state.verification.clone_from(&desired.verification);
+        if is_preliminary || (is_reported && !is_new && !is_judged_anew) {
+            return;
+        }
         let source = Arc::new(source.clone());
-        let status = attempt.status.clone();
         state.reported = Some((Arc::clone(&source), status.clone()));
         let report = Report {
             name: spec.name.clone(),
             source,
-            content,
+            content: desired.content,
+            verification: desired.verification,
             status,
             duration: attempt.duration,
         };
-        report.log(is_new);
+        if !is_reported || is_new {
+            report.log(is_new);
+        }
         observe(LoaderEvent::Attempted(report));
     }
 
-    fn publish(&mut self, spec: &CatalogSpec, content: Content, is_new: bool) {
-        self.writer.publish(Served::new(
-            spec.name.as_str(),
-            content.clone(),
-            spec.metadata.clone(),
-        ));
+    /// Returns what a catalog should serve after an attempt.
+    fn desired_content(
+        &self,
+        spec: &CatalogSpec,
+        state: &ManagedCatalog,
+        attempt: &Attempt,
+    ) -> DesiredContent {
+        let before = state.before(attempt);
+        // After a failure, the served content stays, also if it comes from the catalog's former
+        // source.
+        let attempted = attempt
+            .content
+            .as_ref()
+            .filter(|_| before.is_none() || attempt.status.error().is_none());
+        let content = attempted.or(before.map(|before| &before.content)).cloned();
+        let is_of_attempt = match (&content, &attempt.content) {
+            (Some(content), Some(attempted)) => content.is_same(attempted),
+            _ => false,
+        };
+        let (source, verification) = match before.filter(|_| !is_of_attempt) {
+            None => (spec.source.clone(), attempt.verification.clone()),
+            Some(before) => {
+                let source = SourceSpec {
+                    registries: spec.source.registries.clone(),
+                    ..before.source.clone()
+                };
+                let verification = self.pipeline.verify_blocking(&source);
+                (source, verification)
+            }
+        };
+        // A decision that is only made again must not change the revision of the catalog.
+        let former = state.verification.as_ref();
+        let verification = match (verification, former) {
+            (Some(again), Some(former)) if again.is_same(former) => Some(Arc::clone(former)),
+            (verification, _) => verification,
+        };
+        let is_withdrawn = spec.policy_withdraws
+            && verification
+                .as_ref()
+                .is_some_and(|verification| verification.withdraws());
+        DesiredContent {
+            content: content.filter(|_| !is_withdrawn),
+            source,
+            verification,
+            is_withdrawn,
+        }
+    }
+
+    fn publish(&mut self, spec: &CatalogSpec, desired: &DesiredContent, is_new: bool) {
+        let Some(content) = desired.content.clone() else {
+            return;
+        };
+        let verification = desired.verification.clone();
+        let served = Served::new(spec.name.as_str(), content.clone(), spec.metadata.clone());
+        self.writer
+            .publish(served.with_verification(verification.clone()));
         let background = is_new.then(|| {
             let pipeline = Arc::clone(&self.pipeline);
             let history = self.writer.history();
@@ -567,12 +664,31 @@ impl LoaderTask {
         let Some(state) = self.catalogs.get_mut(&spec.name) else {
             return;
         };
-        state.published = Some((content, spec.metadata.clone()));
+        state.published = Some(PublishedContent {
+            content,
+            metadata: spec.metadata.clone(),
+            verification,
+            source: desired.source.clone(),
+        });
         state.is_damaged &= !is_new;
         if let Some(background) = background {
             let former = state.background.replace(background);
             former.inspect(AbortHandle::abort);
         }
+    }
+
+    /// Withdraws a content that the signature policy refuses. It is not served again, also not from
+    /// the store, until the policy accepts it.
+    fn withdraw_refused(&mut self, name: &CatalogName) {
+        let Some(state) = self.catalogs.get_mut(name) else {
+            return;
+        };
+        if state.published.take().is_none() {
+            return;
+        }
+        state.is_damaged = false;
+        state.background.take().inspect(AbortHandle::abort);
+        self.writer.withdraw(name.as_str());
     }
 
     /// Withdraws a damaged content whose source cannot be read.
@@ -627,7 +743,70 @@ impl LoaderTask {
     fn unattempted(&self) -> impl Iterator<Item = &RunningSource> {
         self.sources
             .iter()
-            .filter(|running| running.last_attempt.is_none())
+            .filter(|running| running.awaits_first_result())
+    }
+}
+
+impl RunningSource {
+    /// Returns whether its first attempt has not ended. A stored content that the signature policy
+    /// refuses is no result for catalogs that withdraw it: the source may have a signature by now.
+    fn awaits_first_result(&self) -> bool {
+        let Some(attempt) = &self.last_attempt else {
+            return true;
+        };
+        let is_refused = attempt
+            .verification
+            .as_ref()
+            .is_some_and(|verification| verification.withdraws());
+        matches!(attempt.status, SyncStatus::Pending)
+            && is_refused
+            && self.catalogs.iter().any(|spec| spec.policy_withdraws)
+    }
+}
+
+impl ManagedCatalog {
+    /// Returns the served content that an attempt may leave in place.
+    fn before(&self, attempt: &Attempt) -> Option<&PublishedContent> {
+        self.published
+            .as_ref()
+            .filter(|_| !self.is_damaged || attempt.is_damage())
+    }
+}
+
+impl DesiredContent {
+    /// Logs a decision of the signature policy that differs from the last one about a catalog.
+    fn log_verification(&self, catalog: &CatalogName) {
+        let Some(verification) = &self.verification else {
+            return;
+        };
+        let image = self.content.as_ref();
+        let image = image.and_then(|content| content.image.as_deref());
+        let scope = verification.scope.as_deref();
+        if let Some(reason) = &verification.reason {
+            let message = if self.is_withdrawn {
+                "the signature policy refuses the content of the catalog, withdrawing it"
+            } else {
+                "the signature policy refuses the content of the catalog, still serving it"
+            };
+            tracing::error!(%catalog, image, scope, code = reason.code, reason = reason.message, "{message}");
+            return;
+        }
+        let state = verification.state.as_str();
+        let signers = verification.signers.join(", ");
+        tracing::info!(%catalog, image, scope, state, signers, "the signature policy accepts the content of the catalog");
+    }
+
+    /// Returns the status to report after an attempt.
+    fn status(&self, attempt: &Attempt) -> SyncStatus {
+        let reason = self.verification.as_ref();
+        let reason = reason.and_then(|verification| verification.reason.as_ref());
+        match reason.filter(|_| self.is_withdrawn && attempt.status.error().is_none()) {
+            Some(reason) => SyncStatus::Failed(Arc::new(LoadError::Withdrawn {
+                code: reason.code,
+                message: reason.message.clone(),
+            })),
+            None => attempt.status.clone(),
+        }
     }
 }
 

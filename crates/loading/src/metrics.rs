@@ -9,7 +9,7 @@ use images::ImageSource;
 use jiff::Timestamp;
 use metrics::{Family, Histogram, MILLISECOND, labels};
 use remote_sources::RemoteKind;
-use serving::{CatalogName, CatalogSourceKind, SourceDescription};
+use serving::{CatalogName, CatalogSourceKind, SourceDescription, VerificationState};
 
 use crate::{Source, SourceSpec};
 
@@ -82,6 +82,21 @@ pub struct CatalogLoads {
     pub unchanged: u64,
     /// Number of loads that failed.
     pub failed: u64,
+    /// Decisions of the signature policy.
+    pub verifications: VerificationCounts,
+}
+
+/// Decisions of the signature policy about the images of a catalog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerificationCounts {
+    /// The last decision; `None` without a policy, or an image.
+    pub last: Option<VerificationState>,
+    /// Number of decisions that required no signature.
+    pub accepted: u64,
+    /// Number of decisions that found the required signatures.
+    pub verified: u64,
+    /// Number of refusals.
+    pub refused: u64,
 }
 
 /// Metrics of a loader.
@@ -112,6 +127,7 @@ impl LoadMetrics {
             loaded: 0,
             unchanged: 0,
             failed: 0,
+            verifications: VerificationCounts::default(),
         };
         let mut catalogs = self.lock_catalogs();
         let loads = catalogs.entry(name.clone()).or_insert(new);
@@ -138,6 +154,22 @@ impl LoadMetrics {
         *count += 1;
         if is_success {
             loads.last_success = Some(Timestamp::now());
+        }
+    }
+
+    /// Counts a decision of the signature policy; `None` if there is none.
+    pub(crate) fn count_verification(&self, name: &CatalogName, state: Option<VerificationState>) {
+        let mut catalogs = self.lock_catalogs();
+        let Some(loads) = catalogs.get_mut(name) else {
+            return;
+        };
+        let counts = &mut loads.verifications;
+        counts.last = state;
+        match state {
+            Some(VerificationState::Accepted) => counts.accepted += 1,
+            Some(VerificationState::Verified) => counts.verified += 1,
+            Some(VerificationState::Refused) => counts.refused += 1,
+            None => {}
         }
     }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fbc_grammar::Digest;
+use images::Judgement;
 use metrics::{Family, Histogram};
 use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;
 use remote_sources::RemoteReference;
-use serving::{CatalogName, Content};
+use serving::{CatalogName, Content, Verification};
 use store::{SourceState, Store, StoreError, StoreUsage};
 use tokio::sync::Semaphore;
 
@@ -45,7 +46,7 @@ pub(crate) struct LoadPipeline {
 /// The state of a source that a poll has found.
 enum PolledSource {
     Directory(Listing),
-    Image(ImageState),
+    Image(Box<ImageState>),
 }
 
 /// A content that a source has provided, with what the source said besides.
@@ -67,8 +68,30 @@ pub async fn load_once(
     folder: &Path,
     progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
+    Ok(load_verified_once(spec, folder, progress).await?.content)
+}
+
+/// A content that was loaded once, with the decision about its image.
+#[derive(Clone, Debug)]
+pub struct VerifiedContent {
+    /// The content.
+    pub content: Content,
+    /// What the signature policy decides about its image; `None` without a policy, or an image.
+    pub verification: Option<Arc<Verification>>,
+}
+
+/// Loads a source once, as [`load_once`] does, with the decision about its image.
+pub async fn load_verified_once(
+    spec: &SourceSpec,
+    folder: &Path,
+    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<VerifiedContent, LoadError> {
     let pipeline = Arc::new(LoadPipeline::new(Store::ephemeral(folder)?));
-    Ok(pipeline.load(spec, progress).await?.content)
+    let content = pipeline.load(spec, progress).await?.content;
+    Ok(VerifiedContent {
+        verification: pipeline.verify(spec).await,
+        content,
+    })
 }
 
 impl LoadPipeline {
@@ -191,6 +214,14 @@ impl LoadPipeline {
             PolledSource::Image(image) => Some(self.images.lock(image.revision()).await),
             PolledSource::Directory(_) => None,
         };
+        // Before the policy is applied: what it decides about the image that is served is kept, too.
+        if let PolledSource::Image(image) = &polled {
+            if let Some(judgement) = image.judgement() {
+                self.keep_judgement(spec, image.revision(), judgement.clone())
+                    .await;
+            }
+            image.accept()?;
+        }
         let key = spec.key();
         let state = polled.state();
         // Serialized too, because opening a stored content hashes and indexes it.
@@ -366,7 +397,7 @@ impl PolledSource {
             Source::Directory(root) => Ok(Self::Directory(directory::poll(root).await?)),
             Source::Image(image) => {
                 let polled = ImageState::poll(image, spec.configs_dir.as_deref(), &spec.registries);
-                Ok(Self::Image(polled.await?))
+                Ok(Self::Image(Box::new(polled.await?)))
             }
             Source::Remote(_) => unreachable!("remote sources are polled by their download"),
         }
@@ -382,6 +413,7 @@ impl PolledSource {
                 revision: Some(image.revision().to_owned()),
                 image: Some(image.pinned_reference().to_owned()),
                 validators: None,
+                evidence: image.judgement().map(Judgement::to_json),
             },
         }
     }

@@ -81,6 +81,7 @@ impl RemoteDownload {
             revision: Some(self.revision.clone()),
             image: None,
             validators: Some(self.download.validators.to_text()),
+            evidence: None,
         }
     }
 

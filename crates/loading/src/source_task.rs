@@ -56,15 +56,21 @@ impl SourceTask {
             // The registry or server may be slow or down. The stored content is served meanwhile.
             let begun = Instant::now();
             if let Some((content, is_analyzed)) = self.stored_content().await {
-                let is_current = self.spec.source.is_pinned() && is_analyzed;
+                let verification = self.pipeline.verify(&self.spec).await;
+                let is_refused = verification.as_ref().is_some_and(|it| it.is_refused());
+                // The signatures of a refused image may be in the registry by now.
+                let is_current = self.spec.source.is_pinned() && is_analyzed && !is_refused;
                 let status = if is_current {
                     SyncStatus::Synced
                 } else {
                     SyncStatus::Pending
                 };
                 served = Some(content.clone());
-                self.send(attempts, self.end_attempt(Some(content), status, begun))
-                    .await?;
+                let attempt = Attempt {
+                    verification,
+                    ..self.end_attempt(Some(content), status, begun)
+                };
+                self.send(attempts, attempt).await?;
                 if is_current {
                     return Ok(());
                 }
@@ -101,10 +107,15 @@ impl SourceTask {
             };
             self.prepare(served.as_ref(), content.as_ref()).await;
             served.clone_from(&content);
+            let verification = match &content {
+                Some(_) => self.pipeline.verify(&self.spec).await,
+                None => None,
+            };
 
             let delay = self.delay(failures, status.error(), fresh_for);
             let next_check = delay.and_then(|delay| Timestamp::now().checked_add(delay).ok());
             let attempt = Attempt {
+                verification,
                 requested,
                 failures,
                 next_check,
@@ -258,6 +269,7 @@ impl SourceTask {
         Attempt {
             task: self.id,
             content,
+            verification: None,
             status,
             duration,
             requested: 0,

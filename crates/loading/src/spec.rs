@@ -17,6 +17,8 @@ pub struct CatalogSpec {
     pub source: SourceSpec,
     /// Metadata that its owner has set, such as its priority.
     pub metadata: CatalogMetadata,
+    /// Withdraw the catalog if the signature policy refuses its image; otherwise it stays served.
+    pub policy_withdraws: bool,
 }
 
 /// A source with everything that is needed to load it and to keep it current.

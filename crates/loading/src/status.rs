@@ -126,6 +126,16 @@ pub enum LoadError {
         .0.display()
     )]
     Damaged(PathBuf),
+    /// The signature policy refuses the stored content, which is withdrawn.
+    #[error(
+        "the signature policy refuses the stored content ({code}): {message}; it is withdrawn, as --policy-withdraws asks"
+    )]
+    Withdrawn {
+        /// The kind of reason.
+        code: &'static str,
+        /// The reasons.
+        message: String,
+    },
     /// A bug in this program.
     #[error("cannot read the content: internal error: {0}")]
     Panicked(String),
@@ -178,7 +188,9 @@ impl LoadError {
             Self::Unpack(UnpackError::Io { .. })
             | Self::Archive(UnpackError::Io { .. })
             | Self::Store(_) => FailureReason::StorageFailed,
-            Self::Unpack(_) | Self::Archive(_) => FailureReason::InvalidImage,
+            Self::Unpack(_) | Self::Archive(_) | Self::Withdrawn { .. } => {
+                FailureReason::InvalidImage
+            }
             Self::Read(_)
             | Self::Grown { .. }
             | Self::TooManyDocuments { .. }

@@ -168,6 +168,7 @@ fn spec(name: &str, source: Source) -> CatalogSpec {
         name: CatalogName::new(name).unwrap(),
         source,
         metadata: CatalogMetadata::default(),
+        policy_withdraws: false,
     }
 }
 

@@ -11,6 +11,10 @@ pub const SERVING: &str = "Serving";
 /// Condition: the content of the catalog has no errors.
 pub const VALID: &str = "Valid";
 
+/// Condition: the image of the catalog is signed as the signature policy requires. Without a policy,
+/// and where the policy requires no signature, catalogs do not have it.
+pub const VERIFIED: &str = "Verified";
+
 /// Reasons of [`PROGRESSING`].
 pub mod progressing {
     /// The desired state is reached.
@@ -45,4 +49,12 @@ pub mod valid {
     pub const ERRORS_FOUND: &str = "ErrorsFound";
     /// The content of the source cannot be read. An earlier content is served, if there is one.
     pub const UNREADABLE: &str = "Unreadable";
+}
+
+/// Reasons of [`VERIFIED`].
+pub mod verified {
+    /// The signatures are accepted.
+    pub const ACCEPTED: &str = "SignaturesAccepted";
+    /// The policy refuses the image of the content that is served, or was withdrawn.
+    pub const REFUSED: &str = "Refused";
 }

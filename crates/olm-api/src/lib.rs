@@ -29,6 +29,9 @@ pub const CATALOGD_FINALIZER: &str = "olm.operatorframework.io/delete-server-cac
 /// The annotation that names a pull secret for one catalog, in the namespace of the controller.
 pub const PULL_SECRET_ANNOTATION: &str = "catalogql.io/pull-secret";
 
+/// Annotation with the digest of the content that is served, which the controller writes.
+pub const CONTENT_DIGEST_ANNOTATION: &str = "catalogql.io/content-digest";
+
 /// The annotation that holds the name of a catalog to show to people.
 pub const DISPLAY_NAME_ANNOTATION: &str = "catalogql.io/display-name";
 

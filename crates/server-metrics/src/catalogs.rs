@@ -9,9 +9,9 @@ use fbc_read::Severity;
 use http_server::{MetricsWriter, Scale};
 use images::registry_metrics;
 use jiff::Timestamp;
-use loading::{CatalogLoads, LoadResult, LoadStatistics};
+use loading::{CatalogLoads, LoadResult, LoadStatistics, VerificationCounts};
 use remote_sources::remote_requests;
-use serving::{CatalogName, Served};
+use serving::{CatalogName, Served, VerificationState};
 
 use super::ServerMetrics;
 
@@ -56,6 +56,7 @@ pub(super) fn catalogs(writer: &mut MetricsWriter<'_>, metrics: &ServerMetrics) 
     contents(writer, metrics, &catalogs)?;
     times(writer, &catalogs)?;
     loads(writer, &catalogs)?;
+    verifications(writer, &catalogs)?;
     writer.histogram(
         "catalogql_catalog_load_duration_seconds",
         "Time that a stage of a load took.",
@@ -204,6 +205,39 @@ fn loads(writer: &mut MetricsWriter<'_>, catalogs: &[CatalogMetrics]) -> fmt::Re
         "catalogql_catalog_loads",
         "Attempts to load a catalog.",
         loads,
+    )
+}
+
+/// Writes the decisions of the signature policy.
+fn verifications(writer: &mut MetricsWriter<'_>, catalogs: &[CatalogMetrics]) -> fmt::Result {
+    let counts = catalogs.iter().flat_map(|catalog| {
+        let VerificationCounts {
+            accepted,
+            verified,
+            refused,
+            ..
+        } = catalog.loads.verifications;
+        let counts = [
+            ("accepted", accepted),
+            ("verified", verified),
+            ("refused", refused),
+        ];
+        let name = catalog.name.as_str();
+        counts.map(|(result, count)| ([("catalog", name), ("result", result)], count))
+    });
+    writer.counter(
+        "catalogql_signature_verifications",
+        "Decisions of the signature policy about the image of a catalog.",
+        counts,
+    )?;
+    let refused = catalogs.iter().map(|catalog| {
+        let is_refused = catalog.loads.verifications.last == Some(VerificationState::Refused);
+        (catalog.label(), u64::from(is_refused))
+    });
+    writer.gauge(
+        "catalogql_catalog_refused",
+        "Whether the signature policy refuses the content that was loaded last: 0 or 1.",
+        refused,
     )
 }
 

@@ -7,6 +7,7 @@ mod cache;
 mod history;
 mod name;
 mod status;
+mod verification;
 mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,7 @@ pub use name::{CatalogName, CatalogNameError};
 pub use status::{
     CatalogSourceKind, FailureReason, LoadFailure, LoadStatus, LoadStatuses, SourceDescription,
 };
+pub use verification::{SignedPart, Verification, VerificationReason, VerificationState};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
 
 use visibility::NarrowedSnapshots;
@@ -43,6 +45,8 @@ pub struct Served {
     pub content: Content,
     /// Metadata that its owner gives it.
     pub metadata: CatalogMetadata,
+    /// What the signature policy decides about its image; `None` without a policy, or an image.
+    pub verification: Option<Arc<Verification>>,
     revision: Revision,
 }
 
@@ -175,8 +179,30 @@ impl Served {
             name,
             content,
             metadata,
+            verification: None,
             revision,
         }
+    }
+
+    /// Sets the decision of the signature policy. Like metadata, it changes the revision.
+    #[must_use]
+    pub fn with_verification(self, verification: Option<Arc<Verification>>) -> Self {
+        let revision = match &verification {
+            Some(verification) => self.revision.with(&format!("{verification:?}")),
+            None => self.revision,
+        };
+        Self {
+            verification,
+            revision,
+            ..self
+        }
+    }
+
+    /// Returns whether the image of the catalog is signed as the policy requires.
+    pub fn is_verified(&self) -> bool {
+        self.verification
+            .as_ref()
+            .is_some_and(|verification| verification.is_verified())
     }
 
     /// Returns the revision, which identifies this state of the catalog.
@@ -537,6 +563,14 @@ impl Revision {
             "{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{files:?}{problems:?}"
         );
         Self(Sha256::digest(parts).into())
+    }
+
+    /// Returns the digest of this revision with a further text that responses depend on.
+    fn with(self, text: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(self.0);
+        hash.update(text);
+        Self(hash.finalize().into())
     }
 
     /// Computes the digest of everything that a response about a snapshot can depend on.

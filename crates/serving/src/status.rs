@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
+use crate::Verification;
+
 /// The load status of each configured catalog, by name. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct LoadStatuses(Arc<Mutex<ConfiguredCatalogs>>);
@@ -32,6 +34,9 @@ pub struct LoadStatus {
     pub next_check: Option<Timestamp>,
     /// The source; `None` if it is unknown.
     pub source: Option<SourceDescription>,
+    /// What the signature policy decides about the image that was loaded last; `None` without a
+    /// policy, or an image.
+    pub verification: Option<Arc<Verification>>,
 }
 
 /// The source of a catalog, as people see it.

@@ -20,6 +20,7 @@
 //! | `simple`, `openpgp` | simple signing, with the feature `signatures-gpg` |
 //! | `evidence` | manifests and signatures, as they are fetched and stored |
 //! | `loaded`, `verdict` | the policy with its keys, and its decisions |
+//! | `judgement` | decisions with their evidence, as they are kept |
 
 mod bundle;
 mod certificate;
@@ -27,6 +28,7 @@ mod document;
 mod evidence;
 mod identity;
 mod json;
+mod judgement;
 mod key;
 mod loaded;
 mod log_proof;
@@ -49,8 +51,11 @@ pub use evidence::{
     ImageSignatures, MAX_ANNOTATION_BYTES, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, REKOR_ANNOTATION,
     SIGNATURE_ANNOTATION, SIMPLE_SIGNING, SignedManifest,
 };
+pub use judgement::{Judgement, MAX_JUDGEMENT_BYTES};
 pub use key::{MAX_KEYRING_BYTES, MAX_KEYS, MAX_OPENPGP_BYTES, OPENPGP_RSA_BITS};
 pub use loaded::{JudgeOptions, LoadedPolicy, NeededSignatures};
 pub use lookup::{LookupConfig, LookupError};
 pub use reference::{PolicyReference, ReferenceError};
-pub use verdict::{Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest};
+pub use verdict::{
+    MAX_REFUSAL_BYTES, MAX_REFUSALS, Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest,
+};

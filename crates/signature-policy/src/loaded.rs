@@ -374,9 +374,10 @@ impl JudgedImage<'_> {
     ) -> Result<String, Vec<Refusal>> {
         let subject = self.subject(manifest);
         let signatures = &manifest.signatures;
-        let attached = signatures.attached.iter();
+        let attached = signatures.attached.iter().take(MAX_SIGNATURES);
         let attached = attached.map(|signature| requirement.verify(subject, signature));
-        let bundles = signatures.bundles.iter().map(|bundle| {
+        let bundles = signatures.bundles.iter().take(MAX_SIGNATURES);
+        let bundles = bundles.map(|bundle| {
             let bytes = &manifest.bytes;
             requirement.verify_bundle(subject, bytes, &bundle.0, self.any_bundle_name)
         });
@@ -405,7 +406,7 @@ impl JudgedImage<'_> {
             .map_err(|refusal| vec![refusal])?;
         let subject = self.subject(manifest);
         let signatures = &manifest.signatures;
-        let simple = signatures.simple.iter();
+        let simple = signatures.simple.iter().take(MAX_SIGNATURES);
         let verified = simple.map(|message| requirement.verify(subject, &message.0));
         self.first_valid(verified, &signatures.lookaside_unreachable)
             .map_err(|refusals| {
@@ -429,7 +430,7 @@ impl JudgedImage<'_> {
         unreachable: &[String],
     ) -> Result<String, Vec<Refusal>> {
         let mut refusals = Vec::new();
-        for result in verified.take(MAX_SIGNATURES) {
+        for result in verified {
             match result {
                 Ok(signer) => return Ok(signer),
                 Err(refusal) => refusals.push(refusal),

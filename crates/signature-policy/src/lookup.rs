@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use content_digest::DigestHasher;
+use fbc_grammar::Digest;
 use serde::Deserialize;
 
 use crate::PolicyReference;
@@ -9,6 +11,8 @@ use crate::PolicyReference;
 /// The merged files of registries.d.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LookupConfig {
+    /// SHA-256 of the texts of the files; `None` without files.
+    digest: Option<Digest>,
     default_docker: LookupNamespace,
     docker: BTreeMap<String, LookupNamespace>,
     /// Base URL where no file names one.
@@ -70,7 +74,11 @@ impl LookupConfig {
     ) -> Result<Self, LookupError> {
         let mut config = Self::default();
         let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+        let mut hasher = DigestHasher::new();
+        let mut has_files = false;
         for (file, text) in files {
+            has_files = true;
+            hasher.update(content_digest::digest(text.as_bytes()).as_bytes());
             if is_blank(text) {
                 continue;
             }
@@ -96,7 +104,13 @@ impl LookupConfig {
                 config.docker.insert(namespace, values);
             }
         }
+        config.digest = has_files.then(|| hasher.finish());
         Ok(config)
+    }
+
+    /// SHA-256 of the texts of the files; `None` without files.
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest
     }
 
     /// Returns whether sigstore attachments are to be read for an image; `None` if nothing says it.

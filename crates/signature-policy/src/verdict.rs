@@ -2,6 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Maximum number of reasons that a bounded verdict has.
+pub const MAX_REFUSALS: usize = 32;
+
+/// Maximum length of each reason in bytes, in a bounded verdict. Reasons quote signatures, which
+/// strangers write.
+pub const MAX_REFUSAL_BYTES: usize = 2 << 10;
+
 /// The decision of a policy about an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -116,6 +123,24 @@ impl Verdict {
         }
     }
 
+    /// Bounds the reasons, so that they can be kept and shown: the most significant ones stay.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        if self.refusals.len() > MAX_REFUSALS {
+            self.refusals
+                .sort_by_key(|refusal| std::cmp::Reverse(refusal.code));
+            self.refusals.truncate(MAX_REFUSALS);
+        }
+        for refusal in &mut self.refusals {
+            if refusal.message.len() > MAX_REFUSAL_BYTES {
+                let end = refusal.message.floor_char_boundary(MAX_REFUSAL_BYTES);
+                refusal.message.truncate(end);
+                refusal.message.push('…');
+            }
+        }
+        self
+    }
+
     /// Returns whether the image is refused.
     pub fn is_refused(&self) -> bool {
         self.state == VerdictState::Refused
@@ -134,5 +159,38 @@ impl Verdict {
             .map(|refusal| refusal.message.as_str())
             .collect();
         (!texts.is_empty()).then(|| texts.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(messages: Vec<(RefusalCode, String)>) -> Verdict {
+        let refusals = messages
+            .into_iter()
+            .map(|(code, message)| Refusal { code, message });
+        Verdict {
+            refusals: refusals.collect(),
+            ..Verdict::unreadable(String::new())
+        }
+    }
+
+    #[test]
+    fn reasons_are_bounded_in_number_and_length_and_the_significant_ones_stay() {
+        let missing = (RefusalCode::SignatureMissing, "a".repeat(MAX_REFUSAL_BYTES));
+        let fits = refused(vec![missing.clone(); MAX_REFUSALS]);
+        assert_eq!(fits.clone().bounded(), fits);
+
+        let mut many = vec![missing.clone(); MAX_REFUSALS];
+        many.push((
+            RefusalCode::SignatureOfAnotherName,
+            "ä".repeat(MAX_REFUSAL_BYTES),
+        ));
+        let bounded = refused(many).bounded();
+        let mut expected = vec![missing; MAX_REFUSALS - 1];
+        let shortened = "ä".repeat(MAX_REFUSAL_BYTES / 2) + "…";
+        expected.insert(0, (RefusalCode::SignatureOfAnotherName, shortened));
+        assert_eq!(bounded, refused(expected));
     }
 }

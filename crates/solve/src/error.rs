@@ -8,7 +8,7 @@ use crate::channel_bundle::ChannelBundle;
 #[derive(Clone, Debug)]
 pub struct SolveRefusal<'a> {
     /// Stable code.
-    pub code: RefusalCode,
+    pub code: SolveRefusalCode,
     /// Upstream's message, or ours for limits.
     pub message: String,
     /// The bundle that is malformed, if it is a bundle of a catalog.
@@ -17,7 +17,7 @@ pub struct SolveRefusal<'a> {
 
 /// Stable code of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusalCode {
+pub enum SolveRefusalCode {
     /// The request is malformed.
     InvalidRequest,
     /// A bundle that must be considered has a malformed requirement.
@@ -28,7 +28,7 @@ pub enum RefusalCode {
     Limit,
 }
 
-impl RefusalCode {
+impl SolveRefusalCode {
     /// Returns the name in the GraphQL schema, such as `BAD_REQUIREMENT`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl From<WorkStopped> for SolveError<'_> {
 pub(crate) fn limit_exceeded(what: &str) -> SolveError<'static> {
     let message = format!("cannot solve the request: it takes {what}");
     SolveError::Refused(Box::new(SolveRefusal {
-        code: RefusalCode::Limit,
+        code: SolveRefusalCode::Limit,
         message,
         bundle: None,
     }))

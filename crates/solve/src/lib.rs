@@ -50,7 +50,7 @@ pub use budget::{
     MAX_EVALUATION_STEPS, MAX_LITERALS, MAX_QUESTIONS, MAX_RULE_STEPS, MAX_VARIABLES,
 };
 pub use channel_bundle::ChannelBundle;
-pub use error::{RefusalCode, SolveRefusal};
+pub use error::{SolveRefusal, SolveRefusalCode};
 pub use request::{
     InstalledOperator, MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_WANTED_PACKAGES,
     OperatorApi, OperatorProperty, PackageSubscription, SolvePolicy, SolveRequest, SourceCatalog,
@@ -72,7 +72,7 @@ use universe::CandidateSearch;
 /// Solves a request.
 ///
 /// `max_work` is in nanoseconds, as [`fbc::work`] prices it. A request that takes more is refused
-/// with [`RefusalCode::Limit`]. The explanations of a [`Solution`] have the same budget again.
+/// with [`SolveRefusalCode::Limit`]. The explanations of a [`Solution`] have the same budget again.
 ///
 /// # Errors
 /// The caller's budget `work` is used up.
@@ -84,9 +84,9 @@ pub fn solve<'a>(
 ) -> Result<SolveOutcome<'a>, WorkStopped> {
     if let Err(error) = request.validate() {
         let code = if error.is_limit() {
-            RefusalCode::Limit
+            SolveRefusalCode::Limit
         } else {
-            RefusalCode::InvalidRequest
+            SolveRefusalCode::InvalidRequest
         };
         return Ok(SolveOutcome::Refusal(SolveRefusal {
             code,

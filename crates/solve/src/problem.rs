@@ -7,7 +7,7 @@ use fbc::work::Step;
 
 use crate::budget::SolveBudget;
 use crate::channel_bundle::ChannelBundle;
-use crate::error::{RefusalCode, SolveError, SolveRefusal};
+use crate::error::{SolveError, SolveRefusal, SolveRefusalCode};
 use crate::property::Gvk;
 use crate::request::{SolvePolicy, SolveRequest, SourceCatalog};
 use crate::universe::{CandidateSearch, CandidateSet, EntryId, EntryOrigin, Universe};
@@ -139,10 +139,10 @@ impl<'a> SolverProblem<'a> {
                     .constraints
                     .push(SolverConstraint::Nothing(variable, message)),
                 CandidateSet::Unordered(message) => {
-                    self.add_error(RefusalCode::BadChannel, message, None);
+                    self.add_error(SolveRefusalCode::BadChannel, message, None);
                 }
                 CandidateSet::Invalid(message) => {
-                    self.add_error(RefusalCode::InvalidRequest, message, None);
+                    self.add_error(SolveRefusalCode::InvalidRequest, message, None);
                 }
             }
         }
@@ -223,9 +223,9 @@ impl<'a> SolverProblem<'a> {
                 Ok(requirement) => requirement,
                 Err(error) => {
                     let code = if error.is_limit {
-                        RefusalCode::Limit
+                        SolveRefusalCode::Limit
                     } else {
-                        RefusalCode::BadRequirement
+                        SolveRefusalCode::BadRequirement
                     };
                     self.add_error(code, error.message, Some(id));
                     return Ok(());
@@ -240,7 +240,9 @@ impl<'a> SolverProblem<'a> {
                     let candidates = candidates.collect::<Result<Rc<[u32]>, _>>()?;
                     self.add_dependency(variable, Some(requirement), candidates, budget)?;
                 }
-                Err(error) => self.add_error(RefusalCode::BadChannel, error.to_string(), Some(id)),
+                Err(error) => {
+                    self.add_error(SolveRefusalCode::BadChannel, error.to_string(), Some(id));
+                }
             }
         }
         Ok(())
@@ -300,7 +302,7 @@ impl<'a> SolverProblem<'a> {
         Ok(at)
     }
 
-    fn add_error(&mut self, code: RefusalCode, message: String, entry: Option<EntryId>) {
+    fn add_error(&mut self, code: SolveRefusalCode, message: String, entry: Option<EntryId>) {
         let bundle = entry.and_then(|id| self.bundle(id));
         self.errors.push(SolveRefusal {
             code,

@@ -14,6 +14,7 @@ pub(super) enum FileKind {
     Encoded,
     Analysis,
     Outline,
+    Evidence,
     Record,
     Scratch,
 }

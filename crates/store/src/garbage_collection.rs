@@ -12,14 +12,15 @@ use super::crash_points::{CrashPoint, FileKind, reached};
 use super::file;
 use super::record::Record;
 use super::{
-    ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, StoreUsage, io_error, lock_mutex,
+    ANALYSES, CONTENT, EVIDENCE, OUTLINES, PARTS, SOURCES, Store, StoreError, StoreUsage, io_error,
+    lock_mutex,
 };
 
 impl Store {
     /// Removes the temporary files that a killed process left behind. This process must not be
     /// writing any.
     pub(super) fn sweep_unfinished(&self) -> Result<(), StoreError> {
-        for path in self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])? {
+        for path in self.files(&PARTS)? {
             if file_name(&path).is_some_and(file::is_temporary) {
                 file::remove(&path)?;
             }
@@ -27,7 +28,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes unusable records, and contents, analyses and outlines that no record refers to. The
+    /// Removes unusable records, and contents, analyses, outlines and evidence that no record refers to. The
     /// caller must hold the write lock.
     pub(super) fn collect_garbage(&self) -> Result<(), StoreError> {
         let mut referenced = HashSet::new();
@@ -39,6 +40,8 @@ impl Store {
                         Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)),
                     );
                     referenced.insert(self.analysis_path(&record.analysis));
+                    let evidence = record.evidence.as_ref();
+                    referenced.extend(evidence.map(|digest| self.evidence_path(digest)));
                     referenced.extend(
                         record
                             .contents()
@@ -50,7 +53,7 @@ impl Store {
         }
         self.verified
             .retain(|digest| referenced.contains(&self.content_path(digest)));
-        for path in self.files(&[CONTENT, ANALYSES, OUTLINES])? {
+        for path in self.files(&[CONTENT, ANALYSES, OUTLINES, EVIDENCE])? {
             if is_store_file(&path) && !referenced.contains(&path) {
                 file::remove(&path)?;
                 reached(FileKind::Content, CrashPoint::Removed)
@@ -62,7 +65,7 @@ impl Store {
 
     /// Returns the number of bytes in the folder, without temporary files and scratch folders.
     pub(super) fn used_bytes(&self) -> Result<u64, StoreError> {
-        let files = self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])?;
+        let files = self.files(&PARTS)?;
         let lengths = files.iter().filter(|path| is_store_file(path)).map(|path| {
             fs::metadata(path)
                 .map(|metadata| metadata.len())
@@ -74,7 +77,7 @@ impl Store {
     /// Returns the size of the store. It reads the metadata of each file without the write lock; a file
     /// that is removed meanwhile is not counted.
     pub fn usage(&self) -> Result<StoreUsage, StoreError> {
-        let mut files = self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])?;
+        let mut files = self.files(&PARTS)?;
         files.retain(|path| is_store_file(path));
         let bytes = files
             .iter()

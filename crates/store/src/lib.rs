@@ -14,6 +14,7 @@
 //! FOLDER/notes/<digest>.json                     analysis of a content, by the digest of this file
 //! FOLDER/outlines/<digest>.outline               outline of a content, also of recent contents that were removed
 //! FOLDER/sources/<digest>.json                   record of a source, by the digest of the source's key
+//! FOLDER/evidence/<digest>.json                 evidence of a source, such as signatures, by the digest of this file
 //! FOLDER/scratch/                                layers and files of images that are being read
 //! FOLDER/bundles/                                files of bundle images, which the crate `bundle-images` keeps
 //! ```
@@ -21,6 +22,7 @@
 mod analysis;
 mod crash_points;
 mod encoded;
+mod evidence;
 mod file;
 mod garbage_collection;
 mod integrity;
@@ -73,7 +75,11 @@ const CONTENT: &str = "content";
 const ANALYSES: &str = "notes";
 const OUTLINES: &str = "outlines";
 const SOURCES: &str = "sources";
+const EVIDENCE: &str = "evidence";
 const SCRATCH: &str = "scratch";
+
+/// The folders of files that the store writes under their digests.
+const PARTS: [&str; 5] = [CONTENT, ANALYSES, OUTLINES, EVIDENCE, SOURCES];
 
 /// A store, which this process alone uses.
 #[derive(Debug)]
@@ -180,7 +186,7 @@ impl Store {
     /// that reads and checks contents.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
         let lock = lock(folder)?;
-        for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
+        for part in PARTS {
             let part = folder.join(part);
             fs::create_dir_all(&part)
                 .map_err(|source| io_error("create the folder", &part, source))?;
@@ -239,12 +245,13 @@ impl Store {
             .is_some_and(|record| record.revision.as_deref() == revision)
     }
 
-    /// Returns the state in which a source provided its last content.
+    /// Returns the state in which a source provided its last content, without the evidence.
     pub fn last_state(&self, key: &str) -> Option<SourceState> {
         self.record(key).map(|record| SourceState {
             revision: record.revision,
             image: record.image,
             validators: record.validators,
+            evidence: None,
         })
     }
 
@@ -300,6 +307,10 @@ impl Store {
             record.analysis,
             self.record(key),
         );
+        let record = Record {
+            evidence: self.write_evidence(state.evidence.as_deref())?,
+            ..record
+        };
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)?;
         self.collect_garbage()?;
         Ok(Some(StoredContent {
@@ -369,6 +380,10 @@ impl Store {
             content_digest::digest(&text),
             self.record(key),
         );
+        let record = Record {
+            evidence: self.write_evidence(state.evidence.as_deref())?,
+            ..record
+        };
         // The record comes last: a kill before leaves the former content, and the new files are swept.
         self.write_file(
             &self.analysis_path(&record.analysis),

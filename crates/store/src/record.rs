@@ -24,6 +24,8 @@ pub struct Record {
     pub image: Option<String>,
     /// Validators of the source, as [`SourceState::validators`].
     pub validators: Option<String>,
+    /// Digest of the evidence that was kept with the content; `None` if there is none.
+    pub evidence: Option<Digest>,
     /// Digest of the content.
     pub content: Digest,
     /// Length of the content in bytes.
@@ -58,6 +60,9 @@ pub struct SourceState {
     pub image: Option<String>,
     /// Text by which the source's next poll asks only for changes; the store does not interpret it.
     pub validators: Option<String>,
+    /// Evidence about the state, such as the signatures of an image, to keep with the content; the
+    /// store does not interpret it.
+    pub evidence: Option<Vec<u8>>,
 }
 
 /// A content by its digest, with its length in bytes.
@@ -79,6 +84,9 @@ struct RecordFile {
     // Absent in files of builds that did not support remote sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     validators: Option<String>,
+    // Absent in files of builds that kept no evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    evidence: Option<String>,
     content: String,
     bytes: u64,
     #[serde(rename = "notes")]
@@ -103,7 +111,7 @@ enum PreviousFile {
 }
 
 impl Record {
-    /// Creates the record that replaces `replaced` after a content was written. If the content is
+    /// Creates the record, without evidence, that replaces `replaced` after a content was written. If the content is
     /// unchanged, its time is kept. Otherwise its time is at least one second later than the
     /// replaced one, whatever the clock says, because `Last-Modified` counts whole seconds.
     pub(super) fn new(
@@ -134,6 +142,7 @@ impl Record {
             revision: state.revision.clone(),
             image: state.image.clone(),
             validators: state.validators.clone(),
+            evidence: None,
             content: digest,
             bytes,
             analysis,
@@ -171,6 +180,7 @@ impl Record {
             revision: file.revision,
             image: file.image,
             validators: file.validators,
+            evidence: file.evidence.as_deref().and_then(Digest::parse),
             content: Digest::parse(&file.content)?,
             bytes: file.bytes,
             analysis: Digest::parse(&file.analysis)?,
@@ -191,6 +201,7 @@ impl Record {
             revision: self.revision.clone(),
             image: self.image.clone(),
             validators: self.validators.clone(),
+            evidence: self.evidence.map(|evidence| evidence.to_string()),
             content: self.content.to_string(),
             bytes: self.bytes,
             analysis: self.analysis.to_string(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::garbage_collection::is_store_file;
 use super::protection::{MAPPED_MODE, WRITABLE_BY_OTHERS};
-use super::{ANALYSES, CONTENT, OUTLINES, SOURCES, Store, StoreError, file, io_error};
+use super::{PARTS, Store, StoreError, file, io_error};
 
 /// Mode of files that are read, not mapped.
 const READ_MODE: u32 = 0o600;
@@ -30,7 +30,7 @@ impl Store {
     /// Removes the write permission of other users from files of the store, and removes files that
     /// belong to other users. Their contents are read from the source again.
     pub(super) fn protect(&mut self) -> Result<(), StoreError> {
-        for part in [CONTENT, ANALYSES, OUTLINES, SOURCES] {
+        for part in PARTS {
             let folder = self.folder.join(part);
             let metadata = fs::metadata(&folder)
                 .map_err(|source| io_error("read the metadata of", &folder, source))?;
@@ -39,7 +39,7 @@ impl Store {
                 let _ = set_mode(&folder, metadata.mode() & !WRITABLE_BY_OTHERS);
             }
         }
-        for path in self.files(&[CONTENT, ANALYSES, OUTLINES, SOURCES])? {
+        for path in self.files(&PARTS)? {
             let Ok(metadata) = fs::symlink_metadata(&path) else {
                 continue;
             };

@@ -17,7 +17,7 @@ use super::*;
 const DIE_IN: &str = "CATALOGQL_TEST_DIE_IN";
 
 /// Every step of writing a content in place of another, in order.
-const STEPS: [(FileKind, CrashPoint); 16] = [
+const STEPS: [(FileKind, CrashPoint); 21] = [
     (FileKind::Content, CrashPoint::Created),
     (FileKind::Content, CrashPoint::Written),
     (FileKind::Content, CrashPoint::Synced),
@@ -28,6 +28,11 @@ const STEPS: [(FileKind, CrashPoint); 16] = [
     (FileKind::Analysis, CrashPoint::Synced),
     (FileKind::Analysis, CrashPoint::Renamed),
     (FileKind::Analysis, CrashPoint::FolderSynced),
+    (FileKind::Evidence, CrashPoint::Created),
+    (FileKind::Evidence, CrashPoint::Written),
+    (FileKind::Evidence, CrashPoint::Synced),
+    (FileKind::Evidence, CrashPoint::Renamed),
+    (FileKind::Evidence, CrashPoint::FolderSynced),
     (FileKind::Record, CrashPoint::Created),
     (FileKind::Record, CrashPoint::Written),
     (FileKind::Record, CrashPoint::Synced),
@@ -107,6 +112,7 @@ fn keep(
         key,
         &SourceState {
             revision: revision.map(str::to_owned),
+            evidence: Some(format!("evidence of {text}").into_bytes()),
             ..SourceState::default()
         },
         &notes(7),
@@ -129,7 +135,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
             .map(|name| format!("{part}/{}", name.to_str().unwrap()))
             .collect::<Vec<_>>()
     };
-    [CONTENT, ANALYSES, SOURCES]
+    [CONTENT, ANALYSES, EVIDENCE, SOURCES]
         .into_iter()
         .flat_map(part)
         .collect()
@@ -139,11 +145,14 @@ fn files(folder: &Path) -> BTreeSet<String> {
 fn files_of(records: &[&Record]) -> BTreeSet<String> {
     let names = |record: &&Record| {
         let key = content_digest::digest(record.key.as_bytes()).hex();
-        [
+        let evidence = record.evidence.map(|digest| digest.hex());
+        let evidence = evidence.map(|hex| format!("evidence/{hex}.json"));
+        let files = [
             format!("content/{}.jsonl", record.content.hex()),
             format!("notes/{}.json", record.analysis.hex()),
             format!("sources/{key}.json"),
-        ]
+        ];
+        files.into_iter().chain(evidence)
     };
     records.iter().flat_map(names).collect()
 }
@@ -179,6 +188,7 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
         revision: Some(revision.to_owned()),
         image: Some("image@sha256:1".to_owned()),
         validators: None,
+        evidence: Some(b"its own".to_vec()),
     };
     assert_eq!(
         store
@@ -210,6 +220,7 @@ fn what_one_source_gave_is_given_for_another_in_the_same_state() {
         image,
         first_read_at,
         previous,
+        evidence: Some(content_digest::digest(b"its own")),
         ..first.clone()
     };
     assert_eq!((&kept.record, kept.analysis), (&expected, notes(7)));
@@ -407,7 +418,7 @@ fn a_kill_at_any_step_leaves_the_former_content_or_the_new_one() {
             .iter()
             .position(|step| *step == (what, point))
             .unwrap()
-            >= 13;
+            >= 18;
         let expected = if done { "latter\n" } else { "former\n" };
         assert_eq!(
             text(&store, "dir:a").as_deref(),

@@ -9,6 +9,7 @@ import { ago, counted, number } from "../parts/format";
 import { useQuery } from "../use-query";
 import { Problems } from "./problems";
 import { Failing, inCatalog, Source } from "./source";
+import { Refused } from "./verification";
 
 type Shown = NonNullable<CatalogData["catalog"]>;
 
@@ -61,7 +62,8 @@ function Details({ catalog, address }: { catalog: Shown; address: CatalogAddress
     <div class="catalog-details">
       <section class="card" aria-label="Content">
         {catalog.status.lastFailure && <Failing failure={catalog.status.lastFailure} isServed />}
-        <Source catalog={catalog} status={catalog.status} />
+        <Refused verification={catalog.verification} />
+        <Source catalog={catalog} status={catalog.status} verification={catalog.verification} />
         {catalog.labels.length > 0 && (
           <ul role="list" class="labels" aria-label="Labels">
             {catalog.labels.map(({ key, value }) => (

@@ -11,6 +11,7 @@ import { NoCatalogs } from "../list/no-catalogs";
 import { useStore } from "../store";
 import { useQuery } from "../use-query";
 import { type CatalogStatus, Failing, inCatalog, ProblemBadges, Source } from "./source";
+import { Refused } from "./verification";
 
 export default function CatalogsPage() {
   const result = useQuery(Catalogs, {});
@@ -46,7 +47,7 @@ export default function CatalogsPage() {
 }
 
 function Card({ status }: { status: CatalogStatus }) {
-  const { name, catalog, lastFailure } = status;
+  const { name, catalog, lastFailure, verification } = status;
   return (
     <li class="card catalog-card">
       <header>
@@ -60,13 +61,14 @@ function Card({ status }: { status: CatalogStatus }) {
         {catalog && <ProblemBadges counts={catalog.problemCounts} catalog={name} />}
       </header>
       {lastFailure && <Failing failure={lastFailure} isServed={catalog !== null} />}
+      <Refused verification={verification} isServed={catalog !== null} />
       {catalog ? (
         <>
           <p class="counts">
             <Link to={inCatalog(name)}>{counted(catalog.packageCount, "package")}</Link>
             <span>{counted(catalog.bundleCount, "bundle")}</span>
           </p>
-          <Source catalog={catalog} status={status} />
+          <Source catalog={catalog} status={status} verification={verification} />
         </>
       ) : (
         !lastFailure && <p>It is being loaded for the first time.</p>

@@ -5,6 +5,7 @@ import type { CatalogsData, ProblemSeverity } from "../generated/documents";
 import { Day, Digest } from "../parts";
 import { ago, counted } from "../parts/format";
 import { Glyph } from "../parts/glyph";
+import { Signatures } from "./verification";
 
 /** How the last loads of a catalog went. */
 export type CatalogStatus = CatalogsData["catalogStatuses"][number];
@@ -17,10 +18,11 @@ export function inCatalog(name: string): ListAddress {
 export interface SourceProps {
   catalog: { digest: string; image: string | null; lastUnpacked: string | null; priority: number };
   status: { lastSuccess: string | null; nextCheck: string | null };
+  verification: Parameters<typeof Signatures>[0]["verification"];
 }
 
 /** Which content is served and where it comes from. */
-export function Source({ catalog, status }: SourceProps) {
+export function Source({ catalog, status, verification }: SourceProps) {
   const { digest, image, lastUnpacked, priority } = catalog;
   return (
     <dl class="facts">
@@ -47,6 +49,7 @@ export function Source({ catalog, status }: SourceProps) {
           </dd>
         </>
       )}
+      <Signatures verification={verification} />
       <dt>Priority</dt>
       <dd>{priority}</dd>
     </dl>

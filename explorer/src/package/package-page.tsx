@@ -5,6 +5,7 @@ import "./package.css";
 import type { ComponentChildren } from "preact";
 
 import { EVERYTHING, Heading, Link, PACKAGE_TABS, type PackageAddress, type PackageTab } from "../address";
+import { Refused } from "../catalogs/verification";
 import { isErrorOf, type ResponseError } from "../client";
 import { cluster, clusterText } from "../cluster/cluster";
 import { InstalledBadges } from "../cluster/installed-badges";
@@ -72,6 +73,7 @@ function InCatalog({ address }: Pick<TabProps, "address">) {
       {result.data && !found && <NoPackage result={result} address={address} />}
       {found && (
         <>
+          <Refused verification={found.catalog.verification} />
           <Alerts address={address} found={found} bundle={bundle} />
           <Tabs label="Package" current={tab} tabs={tabs(address, found)} />
           <div class={result.stale ? "stack stale" : "stack"} aria-busy={result.loading}>

@@ -3,6 +3,7 @@
 import "./package.css";
 
 import { Heading, Link, type VersionAddress } from "../address";
+import { Refused } from "../catalogs/verification";
 import { Bundle, type BundleData, type UpdateReason } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
 import { Deprecated, DeprecationAlert, Empty, Failure, FirstOf, Icon, Loading, OpenInPlayground, Table } from "../parts";
@@ -98,6 +99,7 @@ function Alerts({ found }: { found: Found }) {
   const channels = found.channelEntries.map(({ channel }) => channel).filter(({ deprecation }) => deprecation);
   return (
     <>
+      <Refused verification={found.package.catalog.verification} />
       {found.deprecation && <DeprecationAlert what="This version" message={found.deprecation.message} />}
       {found.package.deprecation && <DeprecationAlert what="Its package" message={found.package.deprecation.message} />}
       {channels.map(({ name, deprecation }) => (

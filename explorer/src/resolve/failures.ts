@@ -8,6 +8,7 @@ const FAILURES: Record<ResolutionFailureCode, string> = {
   NO_MATCHING_BUNDLE: "no bundle meets the request",
   AMBIGUOUS: "several catalogs have an equally good bundle",
   HAS_DEPENDENCIES: "the best bundle has dependencies",
+  CATALOG_NOT_VERIFIED: "only catalogs that are not verified have this package",
 };
 
 /** Words of a library of upstream, and what they mean. */

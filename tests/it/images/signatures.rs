@@ -14,9 +14,9 @@ use crate::support::{
 };
 
 /// A registry with one image, a key, and files of policies.
-struct SignedFixture {
-    registry: Registry,
-    folders: Folders,
+pub(super) struct SignedFixture {
+    pub(super) registry: Registry,
+    pub(super) folders: Folders,
     image: RegistryImage,
 }
 
@@ -50,6 +50,11 @@ const REFUSED: Decisions = Decisions {
 
 impl SignedFixture {
     fn new() -> Self {
+        Self::with_image(super::image())
+    }
+
+    /// A fixture with this image at `ns/catalog:v1`.
+    pub(super) fn with_image(image: RegistryImage) -> Self {
         let folders = Folders::new();
         for name in ["release", "other"] {
             let private = folders.text(&format!("{name}.key"));
@@ -68,7 +73,6 @@ impl SignedFixture {
         let lookup = "default-docker:\n  use-sigstore-attachments: true\n";
         folders.write("registries.d/default.yaml", lookup);
         let registry = Registry::start();
-        let image = super::image();
         registry.push("ns/catalog", "v1", &image);
         Self {
             registry,
@@ -77,16 +81,16 @@ impl SignedFixture {
         }
     }
 
-    fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> SocketAddr {
         self.registry.address
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         super::at(self.address())
     }
 
     /// Attaches a signature to a manifest, as cosign 2 does.
-    fn sign(&self, manifest: &RegistryImage, key: &str, identity: &str, digest: &str) {
+    pub(super) fn sign(&self, manifest: &RegistryImage, key: &str, identity: &str, digest: &str) {
         let signed = self.sign_payload(key, identity, digest);
         self.attach(manifest, vec![signed.payload], &signed.signature);
     }
@@ -166,7 +170,7 @@ impl SignedFixture {
         self.registry.push("ns/catalog", &tag, &index);
     }
 
-    fn write_policy(&self, requirements: &Value) {
+    pub(super) fn write_policy(&self, requirements: &Value) {
         let policy = json!({
             "default": [{ "type": "reject" }],
             "transports": { "docker": { format!("{}/ns", self.address()): requirements } },
@@ -174,7 +178,7 @@ impl SignedFixture {
         self.folders.write("policy.json", policy.to_string());
     }
 
-    fn signed(&self, rule: &str) -> Value {
+    pub(super) fn signed(&self, rule: &str) -> Value {
         json!([{
             "type": "sigstoreSigned",
             "keyPath": self.folders.text("release.pub"),

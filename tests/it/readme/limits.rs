@@ -307,6 +307,16 @@ fn image_limits() -> Vec<(&'static str, String)> {
             "policy key file",
             signature_policy::MAX_KEYRING_BYTES.to_string(),
         ),
+        (
+            "kept judgement",
+            signature_policy::MAX_JUDGEMENT_BYTES.to_string(),
+        ),
+        ("kept refusals", signature_policy::MAX_REFUSALS.to_string()),
+        (
+            "kept refusal",
+            signature_policy::MAX_REFUSAL_BYTES.to_string(),
+        ),
+        ("shown reasons", loading::MAX_SHOWN_REASON_BYTES.to_string()),
         ("signature request", seconds(images::SIGNATURE_TIMEOUT)),
         ("signature requests", seconds(images::SIGNATURES_TIMEOUT)),
         ("helper", format!("{} s", images::HELPER_TIMEOUT.as_secs())),

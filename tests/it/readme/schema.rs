@@ -94,6 +94,8 @@ const TASKS: [Task; 7] = [
             "Query.catalogStatuses",
             "Catalog.status",
             "CatalogStatus",
+            "Catalog.verification",
+            "CatalogVerification",
             "Problem",
             "ProblemConnection",
             "ProblemCount",

@@ -61,6 +61,12 @@ pub struct ServerArgs {
     /// or `2m`
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
     pub ready_after: Duration,
+    /// Withdraw a catalog whose image the signature policy refuses, also from the store, until the
+    /// policy accepts it. Otherwise it stays served, and only new images that are refused are not
+    /// loaded
+    #[arg(long)]
+    #[arg(help_heading = "Images")]
+    pub policy_withdraws: bool,
     /// Read manifests that a catalog does not have from the images of its bundles, when a request
     /// asks what an install creates. Images by digest are pulled with the settings for registries,
     /// and their manifests are kept in the folder of the store

@@ -17,6 +17,7 @@ fn desired_from(
     let catalogs: Vec<_> = objects.iter().cloned().map(Arc::new).collect();
     DesiredCatalogs::new(
         &CatalogObjectSet {
+            policy_withdraws: false,
             mode,
             catalogs: &catalogs,
             catalog_sources: &[],
@@ -286,6 +287,7 @@ fn a_catalog_source_with_an_image_is_served_under_its_namespace_and_name() {
         object("broken", json!({ "image": "quay.io/A" })),
     ];
     let all = CatalogObjectSet {
+        policy_withdraws: false,
         mode: ControllerMode::Manage,
         catalogs: &[],
         catalog_sources: &objects,
@@ -332,6 +334,7 @@ fn a_cluster_catalog_takes_the_place_of_a_catalog_source_of_its_name() {
     let sources = [Arc::new(serde_json::from_value(other).unwrap())];
     let catalogs = [Arc::new(catalog(json!({ "metadata": { "name": "a.b" } })))];
     let all = CatalogObjectSet {
+        policy_withdraws: false,
         mode: ControllerMode::Manage,
         catalogs: &catalogs,
         catalog_sources: &sources,

@@ -6,7 +6,7 @@ use loading::LoadError;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::fixture::{TAG, catalog, content, failed, not_found, pinned, report};
+use crate::fixture::{TAG, catalog, content, failed, not_found, pinned, report, verification};
 
 const NOW: &str = "2026-05-06T07:08:09Z";
 const BEFORE: &str = "2026-01-01T00:00:00Z";
@@ -444,5 +444,44 @@ fn a_long_message_is_cut_at_a_character() {
         cut.len() <= MAX_MESSAGE_BYTES && cut.ends_with('…'),
         "{} bytes",
         cut.len()
+    );
+}
+
+#[test]
+fn the_decision_of_a_policy_is_a_condition_where_signatures_are_required() {
+    let object = catalog(json!({}));
+    let verified = |state, code, content| {
+        let judged = Report {
+            verification: Some(verification(state, code)),
+            ..report(TAG, content, SyncStatus::Synced)
+        };
+        let status = status_of(&object, None, Some(&judged)).unwrap();
+        let mut conditions = conditions_of(&status);
+        conditions.retain(|(kind, ..)| kind == conditions::VERIFIED);
+        conditions
+    };
+    let served = || Some(content(CATALOG));
+    assert_eq!(verified(VerificationState::Accepted, None, served()), []);
+    let accepted = "Signed as the scope docker:quay.io/a requires: key sha256:1";
+    assert_eq!(
+        verified(VerificationState::Verified, None, served()),
+        [row(
+            "Verified",
+            "True",
+            "SignaturesAccepted",
+            accepted,
+            true
+        )]
+    );
+    let refused = "The signature policy refuses the content, and it is still served: SIGNATURE_MISSING: no signature";
+    let code = Some("SIGNATURE_MISSING");
+    assert_eq!(
+        verified(VerificationState::Refused, code, served()),
+        [row("Verified", "False", "Refused", refused, true)]
+    );
+    let withdrawn = "The signature policy refuses the content, and it is not served: SIGNATURE_MISSING: no signature";
+    assert_eq!(
+        verified(VerificationState::Refused, code, None),
+        [row("Verified", "False", "Refused", withdrawn, true)]
     );
 }

@@ -2,9 +2,10 @@
 
 use loading::{Report, SyncStatus};
 use serde_json::json;
+use serving::VerificationState;
 
 use super::*;
-use crate::fixture::{TAG, catalog, content, failed, not_found, report};
+use crate::fixture::{TAG, catalog, content, failed, not_found, report, verification};
 
 const NOW: &str = "2026-05-06T07:08:09Z";
 
@@ -29,6 +30,16 @@ fn loaded() -> Report {
     )
 }
 
+/// The digest of the content that [`loaded`] has.
+fn digest() -> String {
+    format!("sha256:{}", "22".repeat(32))
+}
+
+/// An object whose annotation names the content that [`loaded`] has.
+fn annotated() -> ClusterCatalog {
+    catalog(json!({ "metadata": { "annotations": { CONTENT_DIGEST_ANNOTATION: digest() } } }))
+}
+
 fn status_of(write: Option<ObjectWrite>) -> ClusterCatalogStatus {
     match write {
         Some(ObjectWrite::Status(status)) => *status,
@@ -38,7 +49,7 @@ fn status_of(write: Option<ObjectWrite>) -> ClusterCatalogStatus {
 
 #[test]
 fn a_status_is_written_once() {
-    let mut object = catalog(json!({}));
+    let mut object = annotated();
     object.status = Some(status_of(write_to(&object, Some(&loaded()))));
     assert_eq!(write_to(&object, Some(&loaded())), None);
     object.metadata.generation = Some(4);
@@ -57,7 +68,7 @@ fn a_status_is_written_once() {
 
 #[test]
 fn what_others_wrote_to_the_status_is_no_reason_to_write() {
-    let mut object = catalog(json!({}));
+    let mut object = annotated();
     let mut status = status_of(write_to(&object, Some(&loaded())));
     let mut other = status.conditions[0].clone();
     "example.com/Scanned".clone_into(&mut other.type_);
@@ -76,6 +87,57 @@ fn the_label_with_the_name_comes_first() {
 }
 
 #[test]
+fn the_digest_of_the_content_is_annotated_after_the_status_and_when_it_changes() {
+    let annotation = |digest: Option<String>| {
+        let annotations = json!({ CONTENT_DIGEST_ANNOTATION: digest });
+        Some(ObjectWrite::Metadata(json!({ "annotations": annotations })))
+    };
+    let with_status = |mut object: ClusterCatalog, report: &Report| {
+        object.status = Some(status_of(write_to(&object, Some(report))));
+        write_to(&object, Some(report))
+    };
+    let other = json!({ CONTENT_DIGEST_ANNOTATION: "sha256:0", "example.com/other": "x" });
+    let other = catalog(json!({ "metadata": { "annotations": other } }));
+    assert_eq!(
+        with_status(catalog(json!({})), &loaded()),
+        annotation(Some(digest()))
+    );
+    assert_eq!(with_status(other, &loaded()), annotation(Some(digest())));
+    assert_eq!(with_status(annotated(), &loaded()), None);
+
+    let failed = report(TAG, None, failed(not_found()));
+    assert_eq!(with_status(annotated(), &failed), annotation(None));
+    assert_eq!(with_status(catalog(json!({})), &failed), None);
+}
+
+#[test]
+fn a_decision_of_the_policy_is_written_and_reported_by_an_event() {
+    let mut object = annotated();
+    object.status = Some(status_of(write_to(&object, Some(&loaded()))));
+    let refused = Report {
+        verification: Some(verification(
+            VerificationState::Refused,
+            Some("POLICY_REJECTS"),
+        )),
+        ..loaded()
+    };
+    let status = status_of(write_to(&object, Some(&refused)));
+    let former = object.status.clone().unwrap();
+    let changed: Vec<_> = transitions(&former, &status).collect();
+    let [condition] = &changed[..] else {
+        panic!("{changed:?}")
+    };
+    assert_eq!(condition.reason, "Refused");
+    let event = event(&object, condition, "pod-1", NOW.parse().unwrap());
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+
+    object.status = Some(status);
+    assert_eq!(write_to(&object, Some(&refused)), None);
+    // Without a policy, the condition goes.
+    assert_eq!(status_of(write_to(&object, Some(&loaded()))), former);
+}
+
+#[test]
 fn the_finalizer_of_catalogd_is_removed_once_the_content_is_withdrawn() {
     let deleted = |finalizers: serde_json::Value| {
         catalog(json!({ "metadata": { "deletionTimestamp": NOW, "finalizers": finalizers } }))
@@ -86,7 +148,8 @@ fn the_finalizer_of_catalogd_is_removed_once_the_content_is_withdrawn() {
     assert_eq!(write_to(&object, None), Some(expected));
     assert_eq!(write_to(&deleted(json!(["example.com/other"])), None), None);
     // Of an object that stays it is none of our business.
-    let mut object = catalog(json!({ "metadata": { "finalizers": [CATALOGD_FINALIZER] } }));
+    let mut object = annotated();
+    object.metadata.finalizers = Some(vec![CATALOGD_FINALIZER.to_owned()]);
     object.status = Some(status_of(write_to(&object, Some(&loaded()))));
     assert_eq!(write_to(&object, Some(&loaded())), None);
 }

@@ -50,6 +50,8 @@ pub enum FailureCode {
     Ambiguous,
     /// The best bundle has dependencies, which a `ClusterExtension` cannot install.
     HasDependencies,
+    /// The caller requires verified catalogs, and only others have the package.
+    CatalogNotVerified,
 }
 
 /// A bundle that a resolution considered.
@@ -96,6 +98,7 @@ impl FailureCode {
             Self::NoMatchingBundle => "NO_MATCHING_BUNDLE",
             Self::Ambiguous => "AMBIGUOUS",
             Self::HasDependencies => "HAS_DEPENDENCIES",
+            Self::CatalogNotVerified => "CATALOG_NOT_VERIFIED",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Two small catalogs that have something of every kind, and how to ask them.
 
+use std::sync::Arc;
+
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fbc::{Catalog, Outline};
 use fbc_grammar::Digest;
@@ -7,7 +9,8 @@ use fbc_read::origin::{FileOrigin, Origins};
 use serde_json::{Map, Value, json};
 use serving::{
     CatalogMetadata, CatalogSourceKind, Catalogs, CatalogsWriter, Content, FailureReason,
-    LoadFailure, LoadStatus, RememberedContent, Served, SourceDescription, catalogs,
+    LoadFailure, LoadStatus, RememberedContent, Served, SignedPart, SourceDescription,
+    Verification, VerificationReason, VerificationState, catalogs,
 };
 
 use crate::errors::Outcome;
@@ -129,9 +132,12 @@ pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
     };
     let beta = Served::new("beta", served("beta", BETA, 2).content, priority);
     let (writer, reader) = publish(
-        [Served::new("alpha", alpha, metadata), beta]
-            .into_iter()
-            .chain(other),
+        [
+            Served::new("alpha", alpha, metadata).with_verification(Some(refused())),
+            beta.with_verification(Some(verified())),
+        ]
+        .into_iter()
+        .chain(other),
     );
     let former = Digest::new([9; 32]);
     let outline = beta_outline();
@@ -158,6 +164,34 @@ pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
     Engine::new(reader, "test", limits)
 }
 
+/// A decision of a policy that requires signatures.
+pub(crate) fn verified() -> Arc<Verification> {
+    Arc::new(Verification {
+        state: VerificationState::Verified,
+        scope: Some("docker:quay.io".to_owned()),
+        requirements: vec!["sigstoreSigned".to_owned(), "sigstoreSigned".to_owned()],
+        signers: vec!["key sha256:1".to_owned(), "us@example.com".to_owned()],
+        signed: Some(SignedPart::Index),
+        verified_at: "2026-11-21T02:30:00Z".parse().unwrap(),
+        reason: None,
+    })
+}
+
+/// A decision against an image.
+pub(crate) fn refused() -> Arc<Verification> {
+    Arc::new(Verification {
+        state: VerificationState::Refused,
+        signers: Vec::new(),
+        signed: None,
+        reason: Some(VerificationReason {
+            code: "SIGNATURE_MISSING",
+            message: "no \"signature\"".to_owned(),
+            is_unreadable: false,
+        }),
+        ..(*verified()).clone()
+    })
+}
+
 fn beta_outline() -> Outline {
     served("beta", BETA, 2).content.catalog.outline().clone()
 }
@@ -181,6 +215,7 @@ fn status(failure: Option<FailureReason>, success: Option<&str>) -> LoadStatus {
         last_success,
         last_failure: failure.map(failed),
         next_check,
+        verification: None,
     }
 }
 

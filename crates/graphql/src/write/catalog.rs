@@ -63,6 +63,9 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 );
             }
             CatalogField::Source => return writer.catalog_source(served, field),
+            CatalogField::Verification => {
+                return writer.verification(served.verification.as_deref(), field);
+            }
             CatalogField::Status => return writer.catalog_status(served, field),
             CatalogField::Contents => return writer.catalog_contents(served, field),
             CatalogField::PackageCount => writer.count(served.content.catalog.packages().len()),

@@ -1,10 +1,13 @@
 //! The type `Query`.
 
+use std::sync::Arc;
+
 use fbc::Package;
 use serving::{Served, Snapshot};
 
 use super::catalog::{CatalogObject, packages};
 use super::server::ServerObject;
+use super::verification::verification_state;
 use super::{
     Code, InCatalog, Object, PlannedField, ResponseWriter, WriteError, WriteResult, arguments, node,
 };
@@ -33,10 +36,14 @@ impl<'a> Object<'a> for QueryObject<'a> {
         let Self(snapshot) = self;
         let text = |name| arguments(field).string(name).unwrap_or_default();
         match name {
-            QueryField::Catalogs => writer.object_list(
-                snapshot.by_priority().map(|served| CatalogObject(served)),
-                field,
-            ),
+            QueryField::Catalogs => {
+                let states = arguments(field).strings("verification");
+                let is_selected = |served: &&Arc<Served>| {
+                    states.is_none_or(|states| states.contains(verification_state(served)))
+                };
+                let catalogs = snapshot.by_priority().filter(is_selected);
+                writer.object_list(catalogs.map(|served| CatalogObject(served)), field)
+            }
             QueryField::Catalog => self.catalog(field, writer),
             QueryField::CatalogStatuses => writer.catalog_statuses(field),
             QueryField::Packages => {

@@ -40,8 +40,19 @@ impl<'a> ResponseWriter<'a> {
         let request: ResolveRequestInput<'_> =
             input::read(arguments(field).get("request")).expect("the argument is required");
         let package = request.package_name;
-        let served = selected(snapshot, request.catalogs.as_deref().unwrap_or_default());
-        match resolve_request(&request, &served, self.work)? {
+        let mut served = selected(snapshot, request.catalogs.as_deref().unwrap_or_default());
+        let mut refused = None;
+        if request.require_verified {
+            let others: Vec<_> = served
+                .extract_if(.., |served| !served.is_verified())
+                .collect();
+            refused = not_verified(package, &served, &others);
+        }
+        let resolved = match refused {
+            Some(failure) => Err(failure),
+            None => resolve_request(&request, &served, self.work)?,
+        };
+        match resolved {
             Ok(resolution) => self.object(
                 ResolutionObject {
                     served: &served,
@@ -59,6 +70,31 @@ impl<'a> ResponseWriter<'a> {
             ),
         }
     }
+}
+
+/// Returns the failure of a request for verified catalogs, if only others have the package.
+fn not_verified<'a>(
+    package: &str,
+    verified: &[&Served],
+    others: &[&Served],
+) -> Option<ResolutionFailure<'a>> {
+    let has_package = |served: &&&Served| served.content.catalog.package(package).is_some();
+    let names: Vec<_> = others
+        .iter()
+        .filter(has_package)
+        .map(|served| format!("`{}`", served.name))
+        .collect();
+    if names.is_empty() || verified.iter().any(|served| has_package(&served)) {
+        return None;
+    }
+    Some(ResolutionFailure {
+        code: FailureCode::CatalogNotVerified,
+        message: format!(
+            "verified catalogs are required, and only catalogs that are not have the package `{package}`: {}",
+            names.join(", ")
+        ),
+        considered: Vec::new(),
+    })
 }
 
 /// Returns the catalogs that a request names; all if it names none.

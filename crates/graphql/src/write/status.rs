@@ -106,7 +106,7 @@ impl<'a> ResponseWriter<'a> {
         self.object_list(&contents, field)
     }
 
-    fn optional_time(&mut self, time: Option<Timestamp>) {
+    pub(super) fn optional_time(&mut self, time: Option<Timestamp>) {
         self.optional_string(time.map(|at| at.to_string()).as_deref());
     }
 }
@@ -131,6 +131,9 @@ impl<'a> Object<'a> for StatusObject<'a, '_> {
                 return writer.optional_object(status.last_failure.as_ref(), field);
             }
             CatalogStatusField::NextCheck => writer.optional_time(status.next_check),
+            CatalogStatusField::Verification => {
+                return writer.verification(status.verification.as_deref(), field);
+            }
         }
         Ok(())
     }

@@ -57,16 +57,17 @@ impl LocalTransport {
         let contents = once::load(references, images)?;
 
         let mut served = Vec::new();
-        for ((entry, content), source) in entries.iter().zip(contents).zip(sources) {
+        for ((entry, loaded), source) in entries.iter().zip(contents).zip(sources) {
             let name = entry.name.as_str();
             let source = source
                 .strip_prefix(name)
                 .and_then(|rest| rest.strip_prefix('='))
                 .unwrap_or(source);
-            let content = content.map_err(|error| {
+            let loaded = loaded.map_err(|error| {
                 anyhow!("cannot load the catalog `{source}`: {}", error.chain())
             })?;
-            served.push(Served::new(name, content, entry.metadata.clone()));
+            let catalog = Served::new(name, loaded.content, entry.metadata.clone());
+            served.push(catalog.with_verification(loaded.verification));
         }
         Ok(Self::over(served))
     }

@@ -206,7 +206,8 @@ fn load_sources(args: &MirrorSelectionArgs) -> anyhow::Result<Vec<LoadedSource>>
             .unwrap_or(argument)
             .to_owned();
         let content = content
-            .map_err(|error| anyhow!("cannot load the catalog `{source}`: {}", error.chain()))?;
+            .map_err(|error| anyhow!("cannot load the catalog `{source}`: {}", error.chain()))?
+            .content;
         loaded.push(LoadedSource {
             name,
             source,

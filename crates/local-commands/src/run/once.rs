@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use loading::{LoadError, RefreshPolicy, load_once};
+use loading::{LoadError, RefreshPolicy, VerifiedContent, load_verified_once};
 use serving::Content;
 use tokio::runtime::{Builder, Runtime};
 
@@ -21,7 +21,7 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 pub(super) fn load<'a>(
     sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
     images: &ImageArgs,
-) -> anyhow::Result<Vec<Result<Content, LoadError>>> {
+) -> anyhow::Result<Vec<Result<VerifiedContent, LoadError>>> {
     let named = || {
         let sources = sources.clone().into_iter();
         sources.map(|(_, reference)| &reference.source)
@@ -39,7 +39,7 @@ pub(super) fn load<'a>(
         let shown_as = name.to_owned();
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
         let spec = reference.spec(RefreshPolicy::ONCE, &clients);
-        let content = runtime.block_on(load_once(&spec, &folder, progress));
+        let content = runtime.block_on(load_verified_once(&spec, &folder, progress));
         terminal.done(name);
         content
     };
@@ -52,5 +52,6 @@ pub(super) fn load_one(
     images: &ImageArgs,
 ) -> anyhow::Result<Result<Content, LoadError>> {
     let name = reference.source.last_path_segment().unwrap_or_default();
-    Ok(load([(&*name, reference)], images)?.remove(0))
+    let loaded = load([(&*name, reference)], images)?.remove(0);
+    Ok(loaded.map(|loaded| loaded.content))
 }

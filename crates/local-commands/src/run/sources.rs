@@ -44,6 +44,9 @@ struct ConfigSource {
     namespace: Option<String>,
     /// Creation time of its packages in the Kubernetes API.
     creation_timestamp: Option<String>,
+    /// Whether it is withdrawn if the signature policy refuses its image; `--policy-withdraws`, when
+    /// absent.
+    policy_withdraws: Option<bool>,
 }
 
 /// A source as a user wrote it.
@@ -67,6 +70,9 @@ pub struct CatalogEntry {
     pub metadata: CatalogMetadata,
     /// Poll interval of the image's tag, in place of `--poll`; zero is never.
     pub poll_interval: Option<Duration>,
+    /// Whether it is withdrawn if the signature policy refuses its image, in place of
+    /// `--policy-withdraws`.
+    pub policy_withdraws: Option<bool>,
 }
 
 impl SourceReference {
@@ -164,10 +170,17 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
                 source.source
             );
         }
+        if matches!(parsed, Source::Remote(_)) && source.policy_withdraws.is_some() {
+            bail!(
+                "`policyWithdraws` is for images, and `{}` is none",
+                source.source
+            );
+        }
         if matches!(parsed, Source::Directory(_)) {
             let fields = [
                 ("configsDir", source.configs_dir.is_some()),
                 ("pollInterval", source.poll_interval.is_some()),
+                ("policyWithdraws", source.policy_withdraws.is_some()),
             ];
             if let Some((field, _)) = fields.iter().find(|(_, is_set)| *is_set) {
                 bail!(
@@ -206,6 +219,7 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
         Ok(CatalogEntry {
             metadata,
             poll_interval,
+            policy_withdraws: source.policy_withdraws,
             ..entry(source.name.as_deref(), &source.source, reference)?
         })
     });
@@ -282,6 +296,7 @@ fn entry(
         reference,
         metadata,
         poll_interval: None,
+        policy_withdraws: None,
     })
 }
 
@@ -321,6 +336,7 @@ mod tests {
             },
             metadata,
             poll_interval: None,
+            policy_withdraws: None,
         }
     }
 
@@ -493,7 +509,7 @@ mod tests {
         .unwrap_err();
         let expected = "cannot use the configuration `@/catalogs.yaml`: unknown field `prio`, expected one of name, source, \
                         configsDir, pollInterval, priority, displayName, publisher, labels, namespace, \
-                        creationTimestamp at line 3, column 3";
+                        creationTimestamp, policyWithdraws at line 3, column 3";
         assert_eq!(error, expected);
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use commands::{CommandError, ExitStatus};
-use images::{RefusalCode, Verdict, VerdictState, VerifiedManifest};
+use images::{Judgement, RefusalCode, Verdict, VerdictState, VerifiedManifest};
 use loading::Source;
 use serde::Serialize;
 
@@ -64,8 +64,8 @@ fn judge(args: &VerifyArgs) -> anyhow::Result<(VerificationReport, Option<Refusa
         );
     };
     let registries = RegistryAccess::default().update(&args.registries, true)?;
-    let (resolved, verdict) = once::runtime()?.block_on(registries.judge(&image))?;
-    let Some(verdict) = verdict else {
+    let (resolved, judgement) = once::runtime()?.block_on(registries.judge(&image))?;
+    let Some(Judgement { verdict, .. }) = judgement else {
         return Err(CommandError::new(
             ExitStatus::Usage,
             "there is no signature policy: name one with --signature-policy".to_owned(),

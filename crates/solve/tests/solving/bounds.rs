@@ -7,7 +7,7 @@ use fbc::Catalog;
 use fbc::work::Work;
 use solve::{
     MAX_INSTALLED_OPERATORS, MAX_OPERATOR_PROPERTY_BYTES, MAX_RULE_BYTES, MAX_RULE_DEPTH,
-    MAX_RULE_OPERATORS, MAX_WANTED_PACKAGES, RefusalCode, SolveOutcome, SolveRequest,
+    MAX_RULE_OPERATORS, MAX_WANTED_PACKAGES, SolveOutcome, SolveRefusalCode, SolveRequest,
     SourceCatalog, solve,
 };
 use testing::fixture::{catalog, catalog_of};
@@ -66,7 +66,7 @@ pub(crate) fn refusal(
     catalog: &Catalog,
     request: &SolveRequest,
     budget: u64,
-) -> (RefusalCode, String) {
+) -> (SolveRefusalCode, String) {
     with_outcome(catalog, request, budget, |outcome| match outcome {
         SolveOutcome::Refusal(refusal) => (refusal.code, refusal.message),
         SolveOutcome::Solution(solution) => panic!("{solution:?}"),
@@ -128,7 +128,7 @@ fn a_rule_may_nest_so_many_macros_and_no_more() {
         &request,
         u64::MAX,
     );
-    assert_eq!(code, RefusalCode::Limit);
+    assert_eq!(code, SolveRefusalCode::Limit);
     assert!(message.contains("nests more than 3 macros"), "{message}");
 }
 
@@ -149,7 +149,7 @@ fn a_rule_may_have_so_many_bytes_and_no_more() {
         &request,
         u64::MAX,
     );
-    assert_eq!(code, RefusalCode::Limit);
+    assert_eq!(code, SolveRefusalCode::Limit);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn rules_as_deep_as_they_may_be_are_evaluated_on_a_small_stack() {
             u64::MAX
         )
         .0,
-        RefusalCode::Limit
+        SolveRefusalCode::Limit
     );
     for deep in [
         "!".repeat(398),
@@ -195,7 +195,7 @@ fn a_rule_that_multiplies_texts_is_refused_before_it_is_evaluated() {
     let (code, message) = refusal(&constrained(&rule(&text)), &wanted(&["pear"]), u64::MAX);
     assert_eq!(
         (code, message.contains("steps of CEL rules")),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -219,7 +219,7 @@ fn a_pattern_is_a_literal_of_so_many_bytes_compiled_and_no_more() {
     ] {
         assert_eq!(
             refusal(&constrained(&rule(&text)), &request, u64::MAX).0,
-            RefusalCode::Limit,
+            SolveRefusalCode::Limit,
             "{text}"
         );
     }
@@ -247,7 +247,7 @@ fn nests_of_any_and_not_are_read_as_deep_as_json_is() {
     let (code, message) = refusal(&constrained(&nest(60)), &wanted(&["pear"]), u64::MAX);
     assert_eq!(
         (code, message.contains("recursion limit")),
-        (RefusalCode::BadRequirement, true),
+        (SolveRefusalCode::BadRequirement, true),
         "{message}"
     );
 }
@@ -282,7 +282,7 @@ fn ten_thousand_impossible_alternatives_are_refused_at_the_end_of_the_budget() {
         let (code, message) = refusal(&many, &request, budget);
         assert_eq!(
             (code, message.contains("more work than its budget")),
-            (RefusalCode::Limit, true),
+            (SolveRefusalCode::Limit, true),
             "{message}"
         );
     }
@@ -305,15 +305,15 @@ fn a_request_may_name_so_many_packages_and_no_more() {
     );
     assert_eq!(
         refusal(&fig, &wanted(&names), u64::MAX).0,
-        RefusalCode::Limit
+        SolveRefusalCode::Limit
     );
     assert_eq!(
         refusal(&fig, &SolveRequest::default(), u64::MAX).0,
-        RefusalCode::InvalidRequest
+        SolveRefusalCode::InvalidRequest
     );
     assert_eq!(
         refusal(&fig, &wanted(&["fig", "fig"]), u64::MAX).0,
-        RefusalCode::InvalidRequest
+        SolveRefusalCode::InvalidRequest
     );
 }
 
@@ -337,7 +337,7 @@ fn a_version_is_compared_with_each_constraint_of_a_range_and_that_is_paid() {
     let (code, message) = refusal(&ranges(1_000), &wanted(&["pear"]), 50_000_000);
     assert_eq!(
         (code, message.contains("more work than its budget")),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -369,7 +369,7 @@ fn reading_the_skip_ranges_of_upgrades_is_paid() {
     let (code, message) = refusal(&skipping(2_000), &request, 50_000_000);
     assert_eq!(
         (code, message.contains("more work than its budget")),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -386,7 +386,7 @@ fn fifty_thousand_malformed_requirements_take_no_time_of_their_square() {
     let (code, message) = in_little_time(|| refusal(&world, &wanted(&["fig"]), u64::MAX));
     assert_eq!(
         (code, message.matches(", ").count()),
-        (RefusalCode::BadRequirement, names.len() - 1)
+        (SolveRefusalCode::BadRequirement, names.len() - 1)
     );
 }
 
@@ -430,7 +430,7 @@ fn looking_for_requirements_among_properties_is_paid_for_each_channel_of_a_bundl
     let (code, message) = refusal(&channels(100), &wanted(&["fig"]), 50_000_000);
     assert_eq!(
         (code, message.contains("more work than its budget")),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -450,7 +450,7 @@ fn a_request_may_have_so_many_installed_operators_and_no_more() {
     });
     assert_eq!(
         refusal(&fig, &with(MAX_INSTALLED_OPERATORS + 1), u64::MAX).0,
-        RefusalCode::Limit
+        SolveRefusalCode::Limit
     );
 }
 
@@ -476,6 +476,6 @@ fn an_installed_operator_may_have_properties_of_so_many_bytes_and_no_more() {
     );
     assert_eq!(
         refusal(&fig, &with(MAX_OPERATOR_PROPERTY_BYTES + 1), u64::MAX).0,
-        RefusalCode::Limit
+        SolveRefusalCode::Limit
     );
 }

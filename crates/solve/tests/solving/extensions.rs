@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fbc::Catalog;
 use fbc::work::Work;
-use solve::{RefusalCode, SolveOutcome, SolveRequest, SourceCatalog, solve};
+use solve::{SolveOutcome, SolveRefusalCode, SolveRequest, SourceCatalog, solve};
 use testing::fixture::catalog;
 
 use crate::bounds::in_little_time;
@@ -159,7 +159,7 @@ fn a_malformed_version_or_selector_is_refused_and_no_conflict() {
     assert_eq!(
         refusal(serde_json::json!({"version": "nonsense"})),
         (
-            RefusalCode::InvalidRequest,
+            SolveRefusalCode::InvalidRequest,
             "desired version range \"nonsense\" is invalid: improper constraint: \"nonsense\""
                 .to_owned()
         )
@@ -167,7 +167,7 @@ fn a_malformed_version_or_selector_is_refused_and_no_conflict() {
     assert_eq!(
         refusal(serde_json::json!({"selector": "tier in gold"})),
         (
-            RefusalCode::InvalidRequest,
+            SolveRefusalCode::InvalidRequest,
             "unable to parse requirement: found 'gold' expected: '('".to_owned()
         )
     );

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use solve::{RefusalCode, SolveOutcome, SolveRequest};
+use solve::{SolveOutcome, SolveRefusalCode, SolveRequest};
 use testing::fixture::catalog_of;
 
 use crate::bounds::{in_little_time, refusal, with_outcome};
@@ -236,7 +236,7 @@ fn a_search_that_would_take_seconds_ends_with_its_budget() {
         let puzzle = Family::Pigeonhole.puzzle(pigeons, &mut fastrand::Rng::with_seed(1));
         let catalog = catalog_of(puzzle.lines());
         let refused = in_little_time(|| refusal(&catalog, &puzzle.request(), 50_000_000));
-        assert_eq!(refused.0, RefusalCode::Limit, "{}", refused.1);
+        assert_eq!(refused.0, SolveRefusalCode::Limit, "{}", refused.1);
         assert!(
             refused.1.contains("more work than its budget"),
             "{}",

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use fbc::Catalog;
-use solve::{MAX_RULE_VALUES, OperatorProperty, RefusalCode, SolveOutcome, evaluate_rule};
+use solve::{MAX_RULE_VALUES, OperatorProperty, SolveOutcome, SolveRefusalCode, evaluate_rule};
 use testing::fixture::{catalog, catalog_of};
 
 use crate::bounds::{constrained, refusal, rule, wanted, with_outcome};
@@ -76,7 +76,7 @@ fn rules_that_look_at_large_values_again_and_again_are_refused_before_they_are_e
         );
         assert_eq!(
             (code, is_of_steps(&message)),
-            (RefusalCode::Limit, true),
+            (SolveRefusalCode::Limit, true),
             "{rule_text}: {message}"
         );
     }
@@ -120,7 +120,7 @@ fn rules_that_copy_large_values_again_and_again_are_refused_before_they_are_eval
         );
         assert_eq!(
             (code, is_of_steps(&message)),
-            (RefusalCode::Limit, true),
+            (SolveRefusalCode::Limit, true),
             "{rule_text}: {message}"
         );
     }
@@ -145,7 +145,7 @@ fn one_evaluation_may_take_so_many_steps_and_no_more() {
             code,
             message.contains("more than 100000 steps of CEL rules")
         ),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -183,7 +183,7 @@ fn properties_of_a_bundle_may_have_so_many_values_and_no_more() {
     );
     assert_eq!(
         (code, message.contains("more than 50000 values")),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -274,7 +274,7 @@ fn estimating_the_steps_of_a_rule_is_paid_for_each_bundle() {
     let (code, message) = refusal(&with_bundles(&rule(&text), 400), &wanted(&["pear"]), BUDGET);
     assert_eq!(
         (code, message.contains("more work than its budget")),
-        (RefusalCode::Limit, true),
+        (SolveRefusalCode::Limit, true),
         "{message}"
     );
 }
@@ -312,7 +312,7 @@ fn compiling_rules_and_their_patterns_is_paid_before() {
         let (code, message) = refusal(&many, &wanted(&["pear"]), BUDGET);
         assert_eq!(
             (code, message.contains("more work than its budget")),
-            (RefusalCode::Limit, true),
+            (SolveRefusalCode::Limit, true),
             "{message}"
         );
     }

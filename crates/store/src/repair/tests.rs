@@ -4,6 +4,7 @@ use std::os::unix::fs::{chown, symlink};
 
 use http_content::coding::Coding;
 
+use super::super::CONTENT;
 use super::super::tests::{keep_text, open};
 use super::*;
 

@@ -104,7 +104,7 @@ fn load(name: &str, path: &str, images: &ImageArgs) -> anyhow::Result<LoadedCont
     let content = once::load([(name, &reference)], images)?.remove(0);
     let content =
         content.map_err(|error| anyhow!("cannot load the catalog `{name}`: {}", error.chain()))?;
-    Ok(LoadedContent::Source(content))
+    Ok(LoadedContent::Source(content.content))
 }
 
 /// Indexes a list of blobs.
