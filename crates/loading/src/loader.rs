@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::attempt::Attempt;
 use crate::event::{LoaderEvent, Report};
+use crate::follow::FollowedServers;
 use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
 use crate::metrics::{LoadResult, describe};
 use crate::pipeline::{LoadPipeline, LoadStatistics};
@@ -47,6 +48,7 @@ pub struct Loader {
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
+    followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
     compress_after: Duration,
@@ -113,6 +115,7 @@ impl Loader {
         let task = LoaderTask {
             specs: receiver,
             requests,
+            followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store)),
             writer,
             compress_after: COMPRESS_AFTER,
@@ -200,9 +203,16 @@ impl LoaderTask {
                 changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
                     (Ok(()), Some(attempts)) => {
                         let specs = self.specs.borrow_and_update().clone();
+                        self.followed.set(&specs);
+                        let specs = self.followed.expand(&specs);
                         self.reconcile(&specs, attempts, &observe);
                     }
                     _ => sender = None,
+                },
+                () = self.followed.changed() => if let Some(attempts) = &sender {
+                    let specs = self.specs.borrow().clone();
+                    let specs = self.followed.expand(&specs);
+                    self.reconcile(&specs, attempts, &observe);
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
                 attempt = attempts.recv() => match attempt {
@@ -264,7 +274,8 @@ impl LoaderTask {
                 .filter(|spec| std::ptr::eq(desired[&spec.name], *spec)),
         );
         self.assign_tasks(groups, attempts, observe);
-        self.writer.statuses().set_awaits_names(false);
+        let awaits_names = self.followed.awaits_lists();
+        self.writer.statuses().set_awaits_names(awaits_names);
         while self.tasks.try_join_next().is_some() {}
 
         self.is_settled = false;
@@ -590,7 +601,8 @@ impl LoaderTask {
     /// Sends [`LoaderEvent::AllAttempted`] once every catalog has been attempted, and
     /// [`LoaderEvent::FirstAttemptsLate`] when the others are overdue.
     fn report_first_attempts(&mut self, observe: &impl Fn(LoaderEvent)) {
-        if self.is_settled {
+        // Until its servers have responded, it is unknown which catalogs there are.
+        if self.is_settled || self.followed.awaits_lists() {
             return;
         }
         let late: Vec<_> = self

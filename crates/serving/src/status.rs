@@ -32,6 +32,9 @@ pub struct LoadStatus {
     pub next_check: Option<Timestamp>,
     /// The source; `None` if it is unknown.
     pub source: Option<SourceDescription>,
+    /// Ids of the servers that the content came through, with this one first, as in the header
+    /// `Catalogql-Via`; empty if they are unknown.
+    pub via: Arc<str>,
 }
 
 /// The source of a catalog, as people see it.
