@@ -216,7 +216,7 @@ pub(super) fn refuse_unknown_catalogs(
     served: &[CatalogSpec],
 ) -> anyhow::Result<()> {
     // The catalogs of a server are not known yet.
-    let is_server = |spec: &CatalogSpec| matches!(&spec.source.source, Source::Remote(server) if server.is_server());
+    let is_server = |spec: &CatalogSpec| matches!(&spec.source.source, Source::Remote(remote) if remote.is_server());
     if served.iter().any(is_server) {
         return Ok(());
     }

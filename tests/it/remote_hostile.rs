@@ -30,7 +30,7 @@ fn raw(response: Vec<u8>) -> SocketAddr {
     thread::spawn(move || {
         for mut client in listener.incoming().filter_map(Result::ok) {
             // The client may give up early.
-            let _ = client.read(&mut [0; 4096]);
+            let _request = client.read(&mut [0; 4096]);
             let _ = client.write_all(&response);
         }
     });
@@ -180,7 +180,8 @@ fn certificates_are_verified_by_name_and_shown_to_the_servers_that_they_are_for(
             "all.yaml",
             format!("- {{prefix: '{base}', ca: ca.crt, {identity}}}\n"),
         );
-        let (without, all) = (folders.text("ca.yaml"), folders.text("all.yaml"));
+        let without = folders.text("ca.yaml");
+        let all = folders.text("all.yaml");
 
         let unknown = validate(&source, &[]);
         assert_eq!(unknown.0, Some(2));
