@@ -603,6 +603,7 @@ fn fetch(proxy: &Proxy, limits: FetchLimits) -> Result<u64, String> {
         reference: &reference,
         known: None,
         path: &folders.path("download"),
+        instance: None,
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     match runtime.block_on(client.fetch(fetch, |_, _| {})) {

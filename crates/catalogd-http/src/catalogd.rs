@@ -17,7 +17,7 @@ use std::sync::Arc;
 use admission::{FairSemaphore, Peer, Permits};
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::header::VARY;
+use axum::http::header::{HeaderName, VARY};
 use axum::http::{HeaderValue, Uri};
 use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Response};
@@ -39,6 +39,10 @@ pub use resource::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES};
 
 /// Prefix of the paths of catalogs and their blobs.
 pub const CATALOGS: &str = "/catalogs/";
+
+/// Header in which a follower sends its id, and gets the ids of the servers that the catalog came
+/// through.
+const VIA: HeaderName = HeaderName::from_static("catalogql-via");
 
 /// Path of the whole catalog.
 const ALL: &str = "/catalogs/{catalog}/api/v1/all";
@@ -106,9 +110,18 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
         .and_then(|name| find_catalog(catalogs_of(&head.extensions, &state.catalogs), &name))
     {
         Ok(served) => {
-            Resource::all(&served)
+            let mut response = Resource::all(&served)
                 .respond(&head, &state.permits, &state.work)
-                .await
+                .await;
+            // Other clients see the headers of catalogd alone.
+            if head.headers.contains_key(VIA) {
+                let snapshot = catalogs_of(&head.extensions, &state.catalogs).snapshot();
+                let via = HeaderValue::from_str(&snapshot.via(&served.name));
+                response
+                    .headers_mut()
+                    .extend(via.ok().map(|via| (VIA, via)));
+            }
+            response
         }
         Err(error) => error.into_response(),
     }

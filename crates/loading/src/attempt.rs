@@ -26,6 +26,8 @@ pub(crate) struct Attempt {
     pub(crate) failures: u32,
     /// Revision of the source that was loaded last; `None` for a directory.
     pub(crate) revision: Option<String>,
+    /// Ids of the servers that the content came through, with this one first; empty if unknown.
+    pub(crate) via: Arc<str>,
     /// Time at which the attempt ended.
     pub(crate) at: Timestamp,
     /// Time of the next poll; `None` if there is none, or if the source is watched.
@@ -44,6 +46,7 @@ impl Attempt {
             requested: 0,
             failures: 1,
             revision: None,
+            via: Arc::default(),
             at: Timestamp::now(),
             next_check: None,
         }
@@ -76,6 +79,7 @@ impl Attempt {
             last_failure,
             next_check: self.next_check,
             verification: self.verification.clone(),
+            via: Arc::clone(&self.via),
             source: before.source.clone().map(|source| SourceDescription {
                 revision: self.revision.clone().or(source.revision),
                 ..source

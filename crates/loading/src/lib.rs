@@ -11,6 +11,7 @@
 //! | `source_task` | polls one source: interval, backoff, refresh requests |
 //! | `pipeline` | the stages of one load, and their order |
 //! | `directory`, `image`, `remote` | the kinds of sources |
+//! | `follow` | the catalogs of followed servers, and the announcements of new contents |
 //! | `read` | files into canonical lines |
 //! | `verification` | decides about stored images by the signature policy |
 //! | `contents` | finds contents in the store, and shares them between catalogs |
@@ -20,6 +21,7 @@ mod contents;
 pub mod directory;
 mod emptied;
 mod event;
+mod follow;
 mod image;
 mod integrity;
 mod loader;
@@ -47,8 +49,8 @@ pub use read::{
     ATTEMPTS, BYTES_PER_DOCUMENT, FREE_DOCUMENTS, FREE_GROWTH_BYTES, MAX_GROWTH, READERS,
 };
 pub use refresh::{
-    JITTER, MAX_REMOTE_BACKOFF, POLL, PULL_BACKOFF, PollPolicy, REMOTE_BACKOFF, RefreshPolicy,
-    WatchInterval,
+    FOLLOWED_POLL, JITTER, MAX_REMOTE_BACKOFF, POLL, PULL_BACKOFF, PollPolicy, REMOTE_BACKOFF,
+    RefreshPolicy, WatchInterval,
 };
 pub use refresh_requests::{RefreshError, Refresher};
 pub use remote_sources::{HttpClient, HttpSettings};

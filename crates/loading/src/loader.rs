@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::attempt::Attempt;
 use crate::event::{LoaderEvent, Report};
+use crate::follow::FollowedServers;
 use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
 use crate::metrics::{LoadResult, describe};
 use crate::pipeline::{LoadPipeline, LoadStatistics};
@@ -50,6 +51,7 @@ pub struct Loader {
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
+    followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
     compress_after: Duration,
@@ -139,6 +141,7 @@ impl Loader {
         let task = LoaderTask {
             specs: receiver,
             requests,
+            followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store)),
             writer,
             compress_after: COMPRESS_AFTER,
@@ -226,9 +229,16 @@ impl LoaderTask {
                 changed = self.specs.changed(), if sender.is_some() => match (changed, &sender) {
                     (Ok(()), Some(attempts)) => {
                         let specs = self.specs.borrow_and_update().clone();
+                        self.followed.set(&specs);
+                        let specs = self.followed.expand(&specs);
                         self.reconcile(&specs, attempts, &observe);
                     }
                     _ => sender = None,
+                },
+                () = self.followed.changed() => if let Some(attempts) = &sender {
+                    let specs = self.specs.borrow().clone();
+                    let specs = self.followed.expand(&specs);
+                    self.reconcile(&specs, attempts, &observe);
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
                 attempt = attempts.recv() => match attempt {
@@ -290,7 +300,8 @@ impl LoaderTask {
                 .filter(|spec| std::ptr::eq(desired[&spec.name], *spec)),
         );
         self.assign_tasks(groups, attempts, observe);
-        self.writer.statuses().set_awaits_names(false);
+        let awaits_names = self.followed.awaits_lists();
+        self.writer.statuses().set_awaits_names(awaits_names);
         while self.tasks.try_join_next().is_some() {}
 
         self.is_settled = false;
@@ -706,7 +717,8 @@ impl LoaderTask {
     /// Sends [`LoaderEvent::AllAttempted`] once every catalog has been attempted, and
     /// [`LoaderEvent::FirstAttemptsLate`] when the others are overdue.
     fn report_first_attempts(&mut self, observe: &impl Fn(LoaderEvent)) {
-        if self.is_settled {
+        // Until its servers have responded, it is unknown which catalogs there are.
+        if self.is_settled || self.followed.awaits_lists() {
             return;
         }
         let late: Vec<_> = self

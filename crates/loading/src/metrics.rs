@@ -220,7 +220,7 @@ impl SourceKind {
             Source::Image(ImageSource::Layout(_)) => Self::Layout,
             Source::Remote(remote) => match remote.kind() {
                 RemoteKind::Http => Self::Http,
-                RemoteKind::Catalogd => Self::Catalogd,
+                RemoteKind::Catalogd | RemoteKind::Catalogql => Self::Catalogd,
             },
         }
     }

@@ -9,7 +9,7 @@ use images::Judgement;
 use metrics::{Family, Histogram};
 use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;
-use remote_sources::RemoteReference;
+use remote_sources::{RemoteError, RemoteKind, RemoteReference, Validators};
 use serving::{CatalogName, Content, Verification};
 use store::{SourceState, Store, StoreError, StoreUsage};
 use tokio::sync::Semaphore;
@@ -22,7 +22,7 @@ use crate::image::{ImageFiles, ImageLocks, ImageState, PulledImage};
 use crate::low_priority::{COMPRESSING_NICENESS, LOADING_NICENESS, spawn_low_priority};
 use crate::metrics::{CatalogLoads, LoadMetrics, Stage};
 use crate::read::{read, read_unchanged};
-use crate::remote::{self, RemoteDownload, RemotePoll, ShrunkSources};
+use crate::remote::{self, DownloadPlace, KnownContent, RemoteDownload, RemotePoll, ShrunkSources};
 use crate::{LoadError, Source, SourceSpec, span};
 
 /// State and stages shared by all attempts to load a source.
@@ -55,6 +55,8 @@ pub(crate) struct LoadedContent {
     pub(crate) content: Content,
     /// Time for which a remote source says that it is fresh.
     pub(crate) fresh_for: Option<Duration>,
+    /// The source may announce new contents.
+    pub(crate) may_announce: bool,
 }
 
 /// Reads the metrics of a loader and the size of its store. Clones are cheap.
@@ -87,7 +89,7 @@ pub async fn load_verified_once(
     progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<VerifiedContent, LoadError> {
     let pipeline = Arc::new(LoadPipeline::new(Store::ephemeral(folder)?));
-    let content = pipeline.load(spec, progress).await?.content;
+    let content = pipeline.load(spec, None, progress).await?.content;
     Ok(VerifiedContent {
         verification: pipeline.verify(spec).await,
         content,
@@ -109,19 +111,21 @@ impl LoadPipeline {
     }
 
     /// Loads the current content of a source: from the store if it has the source's revision, or
-    /// else from the source.
+    /// else from the source. `former` is the content that the last load gave, if it is in use.
     pub(crate) async fn load(
         self: &Arc<Self>,
         spec: &SourceSpec,
+        former: Option<&Content>,
         progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<LoadedContent, LoadError> {
         if let Source::Remote(reference) = &spec.source {
-            return self.load_remote(spec, reference, progress).await;
+            return self.load_remote(spec, reference, former, progress).await;
         }
         let content = self.load_polled(spec, progress).await?;
         Ok(LoadedContent {
             content,
             fresh_for: None,
+            may_announce: false,
         })
     }
 
@@ -130,35 +134,44 @@ impl LoadPipeline {
         self: &Arc<Self>,
         spec: &SourceSpec,
         reference: &RemoteReference,
+        former: Option<&Content>,
         progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
     ) -> Result<LoadedContent, LoadError> {
+        if reference.is_server() {
+            return Err(RemoteError::NamesServer(reference.to_string()).into());
+        }
         let key = spec.key();
-        let stored = self.run_serialized({
-            let key = key.clone();
-            move |pipeline| Ok(pipeline.contents.last(&key))
-        });
-        let stored = stored.await?;
+        let stored = self.stored_remote(&key, former).await?;
         // Without a content that this build has read, everything is downloaded again.
-        let known = match &stored {
-            Some((_, true)) => self.contents.store.last_state(&key),
-            _ => None,
+        let known = stored.clone().filter(|(_, is_analyzed)| *is_analyzed);
+        let known = known.and_then(|(content, _)| {
+            let state = self.contents.store.last_state(&key)?;
+            Some(KnownContent { content, state })
+        });
+        let place = DownloadPlace {
+            scratch: self.contents.store.create_scratch_folder()?,
+            instance: self.contents.store.instance_id(),
         };
-        let scratch = self.contents.store.create_scratch_folder()?;
-        let poll = remote::poll(reference, &spec.http, known, scratch, progress.clone());
-        let polled = self.time_async(Stage::Pull, poll).await?;
+        let poll = remote::poll(reference, &spec.http, known, place, progress.clone());
+        let download = match self.time_async(Stage::Pull, poll).await? {
+            RemotePoll::Unchanged(unchanged) => {
+                if unchanged.validators.is_some() {
+                    let store = &self.contents.store;
+                    store.set_validators(&key, unchanged.validators)?;
+                }
+                return Ok(LoadedContent {
+                    content: unchanged.content,
+                    fresh_for: unchanged.fresh_for,
+                    may_announce: self.may_announce(&key, reference),
+                });
+            }
+            RemotePoll::Downloaded(download) => download,
+        };
         let stored = stored.map(|(content, _)| content);
-        let download = match (polled, stored.clone()) {
-            (RemotePoll::Unchanged(fresh_for), Some(content)) => {
-                return Ok(LoadedContent { content, fresh_for });
-            }
-            (RemotePoll::Downloaded(download), _) => download,
-            (RemotePoll::Unchanged(_), None) => {
-                return Err(LoadError::Panicked("nothing is stored".to_owned()));
-            }
-        };
         let fresh_for = download.fresh_for();
         let accepts_shrink = spec.http.settings().accept_shrink || spec.source.is_pinned();
         let former = stored.filter(|_| !accepts_shrink);
+        let spec_reference = reference;
         let reference = reference.clone();
         let read = self.run_serialized(move |pipeline| {
             let state = download.state();
@@ -171,7 +184,45 @@ impl LoadPipeline {
             pipeline.read_remote(&key, &reference, &download, former.as_ref(), &progress)
         });
         let content = read.await?;
-        Ok(LoadedContent { content, fresh_for })
+        Ok(LoadedContent {
+            content,
+            fresh_for,
+            may_announce: self.may_announce(&spec.key(), spec_reference),
+        })
+    }
+
+    /// Returns the stored content of a remote source, and whether this build has analyzed it. The
+    /// content of the last load is not opened again, because that hashes all of it.
+    async fn stored_remote(
+        self: &Arc<Self>,
+        key: &str,
+        former: Option<&Content>,
+    ) -> Result<Option<(Content, bool)>, LoadError> {
+        let last = self.contents.store.last_digest(key);
+        if let Some(former) = former.filter(|former| last == Some(former.digest)) {
+            return Ok(Some((former.clone(), true)));
+        }
+        let key = key.to_owned();
+        self.run_serialized(move |pipeline| Ok(pipeline.contents.last(&key)))
+            .await
+    }
+
+    /// Returns whether the server of a catalog may announce new contents. A catalogql has strong
+    /// entity tags; upstream's catalogd has none, and is spared a request that it does not know.
+    fn may_announce(&self, key: &str, reference: &RemoteReference) -> bool {
+        let validators = self
+            .contents
+            .store
+            .last_state(key)
+            .and_then(|state| state.validators);
+        let validators = validators.and_then(|text| Validators::parse(&text));
+        let has_strong_etag =
+            validators.is_some_and(|validators| validators.strong_etag().is_some());
+        match reference.kind() {
+            RemoteKind::Http => false,
+            RemoteKind::Catalogd => has_strong_etag,
+            RemoteKind::Catalogql => true,
+        }
     }
 
     /// Unpacks a download, reads its files into a content and records it.

@@ -15,6 +15,9 @@ pub const REMOTE_BACKOFF: Duration = Duration::from_secs(1);
 /// Maximum backoff of remote sources.
 pub const MAX_REMOTE_BACKOFF: Duration = Duration::from_mins(5);
 
+/// Shortest interval between two polls of a catalog whose server announces new contents.
+pub const FOLLOWED_POLL: Duration = Duration::from_hours(1);
+
 /// Jitter: fraction by which a delay is randomly shorter or longer.
 //
 // Replicas that started together would otherwise poll the registry together for ever.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use images::unpack::{DownloadedFile, UnpackLimits, unpack_download};
 use remote_sources::{
-    Download, Fetch, Fetched, HttpClient, RemoteKind, RemoteReference, Validators,
+    Download, Fetch, Fetched, HttpClient, RemoteError, RemoteKind, RemoteReference, Validators,
 };
 use serving::Content;
 use store::{ScratchFolder, SourceState};
@@ -32,35 +32,74 @@ pub(crate) struct RemoteDownload {
     revision: String,
 }
 
+/// A content that a server confirms to be its current one.
+pub(crate) struct UnchangedSource {
+    /// The content.
+    pub(crate) content: Content,
+    /// Time for which the server says that it is fresh.
+    pub(crate) fresh_for: Option<Duration>,
+    /// Validators to record in place of the known ones, if they differ.
+    pub(crate) validators: Option<String>,
+}
+
+/// A stored content, with the state in which its source provided it.
+pub(crate) struct KnownContent {
+    pub(crate) content: Content,
+    pub(crate) state: SourceState,
+}
+
+/// Where a download is written, and by which server.
+pub(crate) struct DownloadPlace<'a> {
+    pub(crate) scratch: ScratchFolder,
+    /// Id of this server.
+    pub(crate) instance: &'a str,
+}
+
 /// The result of a poll of a remote source.
 pub(crate) enum RemotePoll {
-    /// The stored content is the current one.
-    Unchanged(Option<Duration>),
+    /// The known content is the current one.
+    Unchanged(UnchangedSource),
     Downloaded(Box<RemoteDownload>),
 }
 
-/// Polls a remote source. `known` is the state of the stored content, if that can be served.
+/// Polls a remote source. `known` is the stored content, if it can be served.
 pub(crate) async fn poll(
     reference: &RemoteReference,
     client: &HttpClient,
-    known: Option<SourceState>,
-    scratch: ScratchFolder,
+    known: Option<KnownContent>,
+    place: DownloadPlace<'_>,
     progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<RemotePoll, LoadError> {
+    let DownloadPlace { scratch, instance } = place;
     let validators = known
-        .and_then(|state| Validators::parse(state.validators.as_deref()?))
+        .as_ref()
+        .and_then(|known| Validators::parse(known.state.validators.as_deref()?))
         .filter(Validators::is_usable);
     let path: PathBuf = scratch.path().join(DOWNLOAD);
     let fetch = Fetch {
         reference,
         known: validators.as_ref(),
         path: &path,
+        instance: Some(instance),
     };
     let fetched = client.fetch(fetch, move |done, total| {
         progress(LoadStep::Fetch, done, total);
     });
     match fetched.await? {
-        Fetched::NotModified { fresh_for } => Ok(RemotePoll::Unchanged(fresh_for)),
+        Fetched::NotModified {
+            fresh_for,
+            validators,
+        } => {
+            let known = known.ok_or_else(|| RemoteError::Malformed {
+                url: reference.to_string(),
+                reason: "a 304 response to a request without condition",
+            })?;
+            Ok(RemotePoll::Unchanged(UnchangedSource {
+                content: known.content,
+                fresh_for,
+                validators: validators.map(|validators| validators.to_text()),
+            }))
+        }
         Fetched::Downloaded(download) => {
             let folder = reference.path().unwrap_or_default();
             let revision = format!("bytes {} {folder}", download.digest);

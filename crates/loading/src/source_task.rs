@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use jiff::Timestamp;
+use remote_sources::{RemoteKind, Validators};
 use serving::{CatalogName, Content};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
@@ -14,9 +15,10 @@ use tokio::time::sleep;
 use crate::attempt::Attempt;
 use crate::directory::{self, DirectoryFingerprint};
 use crate::event::LoaderEvent;
+use crate::follow::Announcements;
 use crate::low_priority::panic_message;
 use crate::pipeline::{LoadPipeline, LoadedContent};
-use crate::refresh::{POLL, jittered, remote_backoff};
+use crate::refresh::{FOLLOWED_POLL, POLL, jittered, remote_backoff};
 use crate::span::LoadSpan;
 use crate::{LoadError, Source, SourceSpec, SyncStatus, WatchInterval};
 
@@ -77,16 +79,31 @@ impl SourceTask {
             }
         }
 
+        let mut announcements = match &self.spec.source {
+            Source::Remote(reference) if reference.kind() == RemoteKind::Catalogql => {
+                Announcements::follow(&self.spec)
+            }
+            _ => None,
+        };
+        // The content of the last load, which is in use and need not be opened again.
+        let mut loaded_last = None;
         let mut failures = 0_u32;
         loop {
             let requested = *self.requested.borrow();
             // Taken before the directory is read, so that a change during the read is noticed.
             let before = self.fingerprint().await;
             let begun = Instant::now();
+            // Taken before, so that what is announced during the attempt is noticed.
+            let announced = announcements.as_ref().and_then(Announcements::digest);
             let mut fresh_for = None;
-            let (content, status) = match self.attempt(served.as_ref(), observe).await {
+            let attempted = self.attempt(served.as_ref(), loaded_last.as_ref(), observe);
+            let (content, status) = match attempted.await {
                 Ok(loaded) => {
                     fresh_for = loaded.fresh_for;
+                    loaded_last = Some(loaded.content.clone());
+                    if loaded.may_announce && announcements.is_none() {
+                        announcements = Announcements::follow(&self.spec);
+                    }
                     (Some(loaded.content), SyncStatus::Synced)
                 }
                 Err(error) => {
@@ -133,15 +150,17 @@ impl SourceTask {
                     sleep(WatchInterval::default().retry).await;
                 },
                 () = self.requested_after(requested) => {}
+                () = new_content(announcements.as_mut(), announced.as_deref(), served.as_ref()) => {}
             }
         }
     }
 
     /// Loads the source. A panic is returned as an error, so that the task survives it. `served` is the
-    /// content of the last attempt.
+    /// content of the last attempt, and `loaded` that of the last one that succeeded.
     async fn attempt(
         &self,
         served: Option<&Content>,
+        loaded: Option<&Content>,
         observe: &(impl Fn(LoaderEvent) + Clone + Send + Sync + 'static),
     ) -> Result<LoadedContent, LoadError> {
         let name = self.name.clone();
@@ -155,7 +174,8 @@ impl SourceTask {
             });
         };
         let span = LoadSpan::begin(&self.name, &self.spec.source);
-        let load = AssertUnwindSafe(self.pipeline.load(&self.spec, progress)).catch_unwind();
+        let load =
+            AssertUnwindSafe(self.pipeline.load(&self.spec, loaded, progress)).catch_unwind();
         let done = span
             .run(load)
             .await
@@ -209,6 +229,10 @@ impl SourceTask {
             }
             // Until somebody acts, the source is polled as if it were current.
             (Source::Remote(_), Some(_)) => Some(policy.interval.unwrap_or(POLL)),
+            // Its server announces new contents.
+            (Source::Remote(reference), None) if reference.kind() == RemoteKind::Catalogql => {
+                Some(policy.interval.unwrap_or(POLL).max(FOLLOWED_POLL))
+            }
             (Source::Remote(_), None) => policy
                 .delay(0, is_pinned)
                 .map(|delay| delay.max(fresh_for.unwrap_or_default())),
@@ -275,6 +299,7 @@ impl SourceTask {
             requested: 0,
             failures: 0,
             revision: self.revision(),
+            via: self.via(),
             at,
             next_check: None,
         }
@@ -292,6 +317,16 @@ impl SourceTask {
         }
     }
 
+    /// Returns the servers that the content came through, with this one first.
+    fn via(&self) -> Arc<str> {
+        let store = &self.pipeline.contents.store;
+        let state = store.last_state(&self.spec.key());
+        let validators = state.and_then(|state| Validators::parse(&state.validators?));
+        let mut ids = vec![store.instance_id().to_owned()];
+        ids.extend(validators.iter().flat_map(Validators::via).cloned());
+        ids.join(", ").into()
+    }
+
     async fn send(
         &self,
         attempts: &mpsc::Sender<Attempt>,
@@ -299,4 +334,17 @@ impl SourceTask {
     ) -> Result<(), LoaderStoppedError> {
         attempts.send(attempt).await.map_err(|_| LoaderStoppedError)
     }
+}
+
+/// Waits until the server of a source announces a content other than the one that is served.
+async fn new_content(
+    announcements: Option<&mut Announcements>,
+    before: Option<&str>,
+    served: Option<&Content>,
+) {
+    let Some(announcements) = announcements else {
+        return std::future::pending().await;
+    };
+    let served = served.map(|content| content.digest.to_string());
+    announcements.other_than(before, served.as_deref()).await;
 }

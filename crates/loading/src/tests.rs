@@ -192,7 +192,7 @@ async fn current(
     progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
     Arc::new(pipeline)
-        .load(&folders.desired("a", "a").source, progress)
+        .load(&folders.desired("a", "a").source, None, progress)
         .await
         .map(|loaded| loaded.content)
 }

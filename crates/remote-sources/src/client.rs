@@ -1,7 +1,7 @@
 //! The HTTP clients of remote sources: TLS, credentials, and shares of connections.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use images::{install_crypto_provider, parse_certificates};
 use reqwest::header::HeaderMap;
@@ -10,6 +10,7 @@ use reqwest::{Certificate, Client, Identity, Url};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::auth::{AuthEntry, ParsedEntry, TlsFiles};
+use crate::follow::Following;
 use crate::redirect::{CheckedTarget, host};
 use crate::{FetchLimits, HttpAuthError, RemoteError};
 
@@ -54,6 +55,8 @@ struct ClientState {
     /// Shares of connections, by host and port.
     hosts: Mutex<HashMap<String, Arc<Semaphore>>>,
     downloads: Arc<Semaphore>,
+    /// Servers that are followed, by their URL.
+    followed: Mutex<HashMap<String, Weak<Following>>>,
 }
 
 /// Properties that distinguish the connections of clients.
@@ -112,6 +115,7 @@ impl HttpClient {
             clients: Mutex::default(),
             hosts: Mutex::default(),
             downloads: Arc::new(Semaphore::new(MAX_DOWNLOADS)),
+            followed: Mutex::default(),
         }))
     }
 
@@ -160,6 +164,11 @@ impl HttpClient {
             )
         };
         share.acquire_owned().await.ok()
+    }
+
+    /// Returns the servers that are followed, by their URL.
+    pub(crate) fn followed(&self) -> MutexGuard<'_, HashMap<String, Weak<Following>>> {
+        lock(&self.0.followed)
     }
 
     /// Waits for room on the disk for a download.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fbc_grammar::Digest;
 
-use crate::{HttpAuthError, MAX_REDIRECTS};
+use crate::{HttpAuthError, MAX_HOPS, MAX_REDIRECTS};
 
 /// An error of a download.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +116,27 @@ pub enum RemoteError {
         downloaded: u64,
         /// Duration of the download.
         seconds: u64,
+    },
+    /// The reference names a server, and not one of its catalogs.
+    #[error(
+        "cannot load `{0}`: it names a server with all its catalogs, which only `serve` follows: append /catalogs/NAME"
+    )]
+    NamesServer(String),
+    /// The server has the catalog from this one.
+    #[error(
+        "cannot follow `{url}`: its content comes from this server: follow the first source of the catalog"
+    )]
+    Loop {
+        /// The URL.
+        url: String,
+    },
+    /// The content came through too many servers.
+    #[error(
+        "cannot follow `{url}`: its content came through more than {MAX_HOPS} servers: follow one that is nearer to its source"
+    )]
+    TooManyHops {
+        /// The URL.
+        url: String,
     },
     /// The bytes are not those that the reference pins.
     #[error("cannot use `{url}`: its SHA-256 is {} instead of {}", actual.hex(), expected.hex())]

@@ -23,8 +23,8 @@ use crate::metrics::remote_requests;
 use crate::redirect::{self, host};
 use crate::validators::{fresh_for, without_query};
 use crate::{
-    FetchLimits, HttpClient, MAX_REDIRECTS, RemoteError, RemoteKind, RemoteReference,
-    RequestResult, Validators,
+    FetchLimits, HttpClient, MAX_HOPS, MAX_REDIRECTS, RemoteError, RemoteKind, RemoteReference,
+    RequestResult, VIA, Validators, via,
 };
 
 /// Number of downloads of a catalog that changes while it is downloaded.
@@ -45,6 +45,8 @@ pub struct Fetch<'a> {
     pub known: Option<&'a Validators>,
     /// File to create.
     pub path: &'a Path,
+    /// Id of this server: a catalog that came through it is refused. `None` for a command.
+    pub instance: Option<&'a str>,
 }
 
 /// The result of a conditional request.
@@ -54,6 +56,8 @@ pub enum Fetched {
     NotModified {
         /// Time for which the response is fresh, if the server says it.
         fresh_for: Option<Duration>,
+        /// Validators to keep in place of the known ones, if they differ.
+        validators: Option<Validators>,
     },
     /// A download.
     Downloaded(Download),
@@ -79,6 +83,7 @@ pub struct Download {
 struct Request<'a> {
     client: &'a HttpClient,
     reference: &'a RemoteReference,
+    instance: Option<&'a str>,
     limits: FetchLimits,
     /// Time at which the whole download must have ended.
     deadline: TokioInstant,
@@ -144,6 +149,7 @@ impl HttpClient {
         let request = Request {
             client: self,
             reference,
+            instance: fetch.instance,
             limits,
             deadline: TokioInstant::now() + limits.total,
         };
@@ -196,8 +202,11 @@ impl Request<'_> {
                 return Err(self.malformed("a 304 response to a request without condition"));
             };
             if known.url == without_query(&answer.url) {
+                let via = via::parse(answer.response.headers());
+                let validators = (via != known.via).then(|| known.with_via(via));
                 return Ok(Fetched::NotModified {
                     fresh_for: fresh_for(answer.response.headers()),
+                    validators,
                 });
             }
             // The tag of one file may be that of another one.
@@ -373,6 +382,10 @@ impl Request<'_> {
             .get(url.clone())
             .headers(headers)
             .header(ACCEPT_ENCODING, codings);
+        let request = match self.instance.filter(|_| may_be_coded) {
+            Some(id) => request.header(VIA, id),
+            None => request,
+        };
         let request = match condition {
             // A server that has entity tags evaluates nothing else, and one that has none takes
             // `If-None-Match` for a reason to ignore the time.
@@ -422,6 +435,7 @@ impl Request<'_> {
         {
             return Err(self.too_large("its body", self.limits.body_bytes));
         }
+        self.check_via(response.headers())?;
         let coding = response
             .headers()
             .get(CONTENT_ENCODING)
@@ -430,6 +444,22 @@ impl Request<'_> {
             ![&b"gzip"[..], b"x-gzip", b"zstd", b"identity", b""].contains(&coding)
         }) {
             return Err(self.malformed("its Content-Encoding is neither gzip nor zstd"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a catalog that came through this server, or through too many.
+    fn check_via(&self, headers: &HeaderMap) -> Result<(), RemoteError> {
+        let Some(instance) = self.instance else {
+            return Ok(());
+        };
+        let url = || without_query(self.reference.url());
+        let via = via::parse(headers);
+        if via.iter().any(|id| id == instance) {
+            return Err(RemoteError::Loop { url: url() });
+        }
+        if via.len() > MAX_HOPS {
+            return Err(RemoteError::TooManyHops { url: url() });
         }
         Ok(())
     }
@@ -562,7 +592,7 @@ fn check_pin(reference: &RemoteReference, download: &Download) -> Result<(), Rem
 }
 
 /// Classifies the error of a request without a response.
-fn unreachable(url: &Url, error: reqwest::Error) -> RemoteError {
+pub(crate) fn unreachable(url: &Url, error: reqwest::Error) -> RemoteError {
     let source = error.without_url();
     let host = host(url);
     match find_tls_error(&source) {

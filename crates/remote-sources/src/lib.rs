@@ -10,18 +10,25 @@ mod auth;
 mod client;
 mod error;
 mod fetch;
+mod follow;
 mod limits;
 mod metrics;
 mod redirect;
 mod reference;
 mod validators;
+mod via;
 
 pub use auth::{AuthEntry, Basic, Bearer, ClientCertificate, HttpAuthError, MAX_SECRET_BYTES};
 pub use client::{HttpClient, HttpSettings, MAX_CONNECTIONS_PER_HOST, MAX_DOWNLOADS};
 pub use error::RemoteError;
 pub use fetch::{Download, Fetch, Fetched};
+pub use follow::{
+    FollowedServer, FollowedState, ListedCatalog, ListedCatalogs, MAX_ANNOUNCEMENT_BYTES,
+    MAX_FOLLOWED_CATALOGS, MAX_LIST_BYTES, MAX_RECONNECT, REMOVED_AFTER,
+};
 pub use limits::FetchLimits;
 pub use metrics::{RemoteKind, RequestResult, remote_requests};
 pub use redirect::MAX_REDIRECTS;
 pub use reference::{ReferenceError, RemoteReference};
 pub use validators::{MAX_FRESH, MAX_VALIDATOR_BYTES, Validators};
+pub use via::{MAX_HOPS, VIA};

@@ -11,6 +11,8 @@ labels! {
         Http = "http",
         /// A catalog of a catalogd.
         Catalogd = "catalogd",
+        /// A catalog of a catalogql, and its list of catalogs.
+        Catalogql = "catalogql",
     }
 }
 

@@ -19,6 +19,9 @@ const ALL: &str = "/api/v1/all";
 /// Path below which servers have their catalogs.
 const CATALOGS: &str = "/catalogs/";
 
+/// Path of the API by which a server is followed.
+const GRAPHQL: &str = "/graphql";
+
 /// A reference to a file on an HTTP server, or to a catalog of another server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteReference {
@@ -58,14 +61,17 @@ pub enum ReferenceError {
 }
 
 impl RemoteReference {
-    /// Parses `https://HOST/PATH[#path=FOLDER][&sha256=HEX]` or
-    /// `catalogd+https://HOST/catalogs/NAME`; `None` if the text has no scheme of these.
+    /// Parses `https://HOST/PATH[#path=FOLDER][&sha256=HEX]`, `catalogd+https://HOST/catalogs/NAME`,
+    /// `catalogql+https://HOST/catalogs/NAME` or `catalogql+https://HOST` (a server); `None` if the text has no scheme of these.
     pub fn parse(text: &str) -> Option<Result<Self, ReferenceError>> {
         let (scheme, _) = text.split_once("://")?;
         let (kind, url) = match scheme {
             "https" | "http" => (RemoteKind::Http, text),
             "catalogd+https" | "catalogd+http" => {
                 (RemoteKind::Catalogd, &text["catalogd+".len()..])
+            }
+            "catalogql+https" | "catalogql+http" => {
+                (RemoteKind::Catalogql, &text["catalogql+".len()..])
             }
             _ => return None,
         };
@@ -100,15 +106,27 @@ impl RemoteReference {
                     sha256,
                 })
             }
-            RemoteKind::Catalogd => {
+            RemoteKind::Catalogd | RemoteKind::Catalogql => {
                 let no_catalog = || ReferenceError::NoCatalog(without_secrets(text));
                 let base = url
                     .path()
                     .trim_end_matches('/')
                     .trim_end_matches(ALL)
                     .to_owned();
-                let (_, name) = base.rsplit_once(CATALOGS).ok_or_else(no_catalog)?;
                 let is_plain = fragment.is_none() && url.query().is_none();
+                if kind == RemoteKind::Catalogql
+                    && is_plain
+                    && !format!("{base}/").contains(CATALOGS)
+                {
+                    url.set_path(&format!("{base}{GRAPHQL}"));
+                    return Ok(Self {
+                        kind,
+                        url,
+                        path: None,
+                        sha256: None,
+                    });
+                }
+                let (_, name) = base.rsplit_once(CATALOGS).ok_or_else(no_catalog)?;
                 if name.is_empty() || name.contains('/') || !is_plain {
                     return Err(no_catalog());
                 }
@@ -131,6 +149,38 @@ impl RemoteReference {
     /// Returns the URL that is downloaded.
     pub fn url(&self) -> &Url {
         &self.url
+    }
+
+    /// Returns whether it names a server with all its catalogs, and not one of them.
+    pub fn is_server(&self) -> bool {
+        self.kind == RemoteKind::Catalogql && !self.url.path().ends_with(ALL)
+    }
+
+    /// Returns the reference to a catalog of the server that this one names.
+    #[must_use]
+    pub fn catalog(&self, name: &str) -> Self {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}{CATALOGS}{name}{ALL}", self.base()));
+        Self {
+            url,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the URL of the GraphQL API of the server, if it is a catalogql.
+    pub(crate) fn graphql_url(&self) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(&format!("{}{GRAPHQL}", self.base()));
+        url
+    }
+
+    /// Returns the path of the server.
+    fn base(&self) -> &str {
+        let path = self.url.path();
+        if self.is_server() {
+            return path.trim_end_matches(GRAPHQL);
+        }
+        path.rsplit_once(CATALOGS).map_or("", |(base, _)| base)
     }
 
     /// Returns the folder of the catalog in an archive, if the reference names one.
@@ -156,6 +206,9 @@ impl RemoteReference {
     /// Returns the default name of the catalog: the last part of the path, without the endings of
     /// files.
     pub fn name(&self) -> Option<String> {
+        if self.is_server() {
+            return None;
+        }
         let path = self.url.path().trim_end_matches(ALL).trim_end_matches('/');
         let mut name = path.rsplit('/').next()?;
         while let Some(shorter) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
@@ -185,11 +238,15 @@ impl fmt::Display for RemoteReference {
         let prefix = match self.kind {
             RemoteKind::Http => "",
             RemoteKind::Catalogd => "catalogd+",
+            RemoteKind::Catalogql => "catalogql+",
         };
         let text = url.as_str();
         let text = match self.kind {
             RemoteKind::Http => text,
-            RemoteKind::Catalogd => text.trim_end_matches(ALL),
+            RemoteKind::Catalogd | RemoteKind::Catalogql if self.is_server() => {
+                text.trim_end_matches(GRAPHQL)
+            }
+            RemoteKind::Catalogd | RemoteKind::Catalogql => text.trim_end_matches(ALL),
         };
         write!(f, "{prefix}{text}")?;
         let path = self.path.as_ref().map(|path| format!("path={path}"));
@@ -297,6 +354,18 @@ mod tests {
                 "operatorhubio",
             ),
             (
+                "catalogql+https://h/catalogs/a",
+                "catalogql+https://h/catalogs/a",
+                "https://h/catalogs/a/api/v1/all",
+                "a",
+            ),
+            (
+                "catalogql+https://h:8443/below/",
+                "catalogql+https://h:8443/below",
+                "https://h:8443/below/graphql",
+                "",
+            ),
+            (
                 "catalogd+http://h:8080/below/catalogs/a.b/api/v1/all",
                 "catalogd+http://h:8080/below/catalogs/a.b",
                 "http://h:8080/below/catalogs/a.b/api/v1/all",
@@ -314,6 +383,20 @@ mod tests {
             "catalogd+ftp://h",
         ] {
             assert!(RemoteReference::parse(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_server_and_its_catalogs_have_one_api() {
+        for server in ["catalogql+https://h", "catalogql+https://h/below"] {
+            let server = RemoteReference::parse(server).unwrap().unwrap();
+            let catalog = server.catalog("a");
+            assert!(server.is_server() && !catalog.is_server());
+            assert_eq!(
+                catalog.to_string(),
+                format!("{server}/catalogs/a").replace("h//", "h/")
+            );
+            assert_eq!(catalog.graphql_url(), *server.url());
         }
     }
 
@@ -338,6 +421,8 @@ mod tests {
             ("https://h/c.tgz#path=a&path=b", "write #path=FOLDER"),
             ("catalogd+https://h", "append /catalogs/NAME"),
             ("catalogd+https://h/catalogs/", "append /catalogs/NAME"),
+            ("catalogql+https://h/catalogs/", "append /catalogs/NAME"),
+            ("catalogql+https://h?a", "append /catalogs/NAME"),
             (
                 "catalogd+https://h/catalogs/a#path=b",
                 "append /catalogs/NAME",

@@ -7,6 +7,8 @@ use reqwest::Url;
 use reqwest::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 
+use crate::via;
+
 /// Maximum length in bytes of a validator. Longer ones are ignored.
 pub const MAX_VALIDATOR_BYTES: usize = 1024;
 
@@ -28,6 +30,9 @@ pub struct Validators {
     /// Modification time as the server wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_modified: Option<String>,
+    /// Ids of the servers that it came through, nearest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) via: Vec<String>,
     /// Time of the download in seconds since 1970.
     at: i64,
 }
@@ -39,6 +44,7 @@ impl Validators {
             url: without_query(url),
             etag: text(headers, &ETAG),
             last_modified: text(headers, &LAST_MODIFIED),
+            via: via::parse(headers),
             at: Timestamp::now().as_second(),
         }
     }
@@ -59,8 +65,21 @@ impl Validators {
         (Timestamp::now().as_second() - self.at).abs() < MAX_AGE_SECONDS
     }
 
+    /// Returns the same validators of a representation that came through other servers.
+    pub(crate) fn with_via(&self, via: Vec<String>) -> Self {
+        Self {
+            via,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the ids of the servers that the representation came through, nearest first.
+    pub fn via(&self) -> &[String] {
+        &self.via
+    }
+
     /// Returns the entity tag if it is strong: equal tags prove equal bytes.
-    pub(crate) fn strong_etag(&self) -> Option<&str> {
+    pub fn strong_etag(&self) -> Option<&str> {
         self.etag.as_deref().filter(|etag| etag.starts_with('"'))
     }
 }

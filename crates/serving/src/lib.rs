@@ -498,6 +498,12 @@ impl Snapshot {
         }
     }
 
+    /// Returns the ids of the servers that the content of a catalog came through, with this one
+    /// first; empty if they are unknown.
+    pub fn via(&self, name: &str) -> Arc<str> {
+        self.status(name).via
+    }
+
     /// Returns `true` if the catalog is not served yet but may be soon: it is configured, or the
     /// names of the configured catalogs are still unknown.
     pub fn awaits(&self, name: &str) -> bool {

@@ -37,6 +37,9 @@ pub struct LoadStatus {
     /// What the signature policy decides about the image that was loaded last; `None` without a
     /// policy, or an image.
     pub verification: Option<Arc<Verification>>,
+    /// Ids of the servers that the content came through, with this one first, as in the header
+    /// `Catalogql-Via`; empty if they are unknown.
+    pub via: Arc<str>,
 }
 
 /// The source of a catalog, as people see it.

@@ -8,7 +8,7 @@
 //! memory-mapped.
 //!
 //! ```text
-//! FOLDER/catalogql.lock                          locked while a process uses the folder; marks it as a store
+//! FOLDER/catalogql.lock                          locked while a process uses the folder; marks it as a store, and has its id
 //! FOLDER/content/<digest>.jsonl                  canonical lines of a content
 //! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, if the quota allowed it
 //! FOLDER/notes/<digest>.json                     analysis of a content, by the digest of this file
@@ -37,7 +37,7 @@ mod writer;
 
 use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -70,6 +70,10 @@ pub const QUOTA_SHARES: u64 = 8;
 const LOST_AND_FOUND: &str = "lost+found";
 
 const LOCK_FILE: &str = "catalogql.lock";
+
+/// Number of hexadecimal digits of the id of a store.
+const ID_DIGITS: usize = 32;
+
 const CONTENT: &str = "content";
 /// Holds analyses: the name is part of the format on disk.
 const ANALYSES: &str = "notes";
@@ -101,6 +105,8 @@ pub struct Store {
     protection: Protection,
     unprotected: UnprotectedFiles,
     lock: File,
+    /// Random id of the folder, in its lock file.
+    id: String,
     /// The temporary folder of an ephemeral store.
     ephemeral: Option<TempDir>,
 }
@@ -185,7 +191,9 @@ impl Store {
     /// files. Files that others can write to are protected or removed. `build` identifies the code
     /// that reads and checks contents.
     pub fn open(folder: &Path, quota: u64, build: &str) -> Result<Self, StoreError> {
-        let lock = lock(folder)?;
+        let mut lock = lock(folder)?;
+        let id = read_or_create_id(&mut lock)
+            .map_err(|source| io_error("read or write", &folder.join(LOCK_FILE), source))?;
         for part in PARTS {
             let part = folder.join(part);
             fs::create_dir_all(&part)
@@ -201,6 +209,7 @@ impl Store {
             protection: Protection::probe(&folder.join(CONTENT))?,
             unprotected: UnprotectedFiles::default(),
             lock,
+            id,
             ephemeral: None,
         };
         store.sweep_unfinished()?;
@@ -221,6 +230,21 @@ impl Store {
         let mut store = Self::open(folder.path(), u64::MAX, "")?;
         store.ephemeral = Some(folder);
         Ok(store)
+    }
+
+    /// Returns the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the random id of the store, by which servers that follow each other know this one.
+    pub fn instance_id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the digest of the content that a source provided last, without opening it.
+    pub fn last_digest(&self, key: &str) -> Option<Digest> {
+        self.record(key).map(|record| record.content)
     }
 
     /// Marks a source as in use: its content is not evicted until [`Store::release`].
@@ -464,6 +488,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     let lock = File::options()
         .create(true)
         .truncate(false)
+        .read(true)
         .write(true)
         .open(&path);
     let lock = lock.map_err(|source| io_error("open", &path, source))?;
@@ -472,6 +497,23 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse(folder.to_owned())),
         Err(TryLockError::Error(source)) => Err(io_error("lock", &path, source)),
     }
+}
+
+/// Reads the id in a lock file, or writes a new one.
+fn read_or_create_id(lock: &mut File) -> io::Result<String> {
+    let mut text = String::new();
+    // A file with other bytes is replaced: the id only has to differ from those of other stores.
+    let begin = &mut (&*lock).take(ID_DIGITS as u64 + 1);
+    let read = begin.read_to_string(&mut text);
+    let is_id = text.len() == ID_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if read.is_ok() && is_id {
+        return Ok(text);
+    }
+    let id = format!("{:032x}", fastrand::u128(..));
+    lock.set_len(0)?;
+    lock.rewind()?;
+    lock.write_all(id.as_bytes())?;
+    Ok(id)
 }
 
 /// Locks a mutex, also after a panic of another thread: what these guard is consistent between any

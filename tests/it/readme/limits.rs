@@ -705,6 +705,19 @@ fn download_limits() -> Vec<(&'static str, String)> {
         ),
         ("downloads", remote_sources::MAX_DOWNLOADS.to_string()),
         ("secret", remote_sources::MAX_SECRET_BYTES.to_string()),
+        (
+            "followed catalogs",
+            remote_sources::MAX_FOLLOWED_CATALOGS.to_string(),
+        ),
+        ("catalog list", remote_sources::MAX_LIST_BYTES.to_string()),
+        (
+            "announcement",
+            remote_sources::MAX_ANNOUNCEMENT_BYTES.to_string(),
+        ),
+        ("missing catalog", seconds(remote_sources::REMOVED_AFTER)),
+        ("reconnection", seconds(remote_sources::MAX_RECONNECT)),
+        ("followed poll", seconds(loading::FOLLOWED_POLL)),
+        ("servers between", remote_sources::MAX_HOPS.to_string()),
         ("first download retry", seconds(loading::REMOTE_BACKOFF)),
         (
             "longest download retry",

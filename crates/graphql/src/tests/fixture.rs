@@ -207,6 +207,7 @@ fn status(failure: Option<FailureReason>, success: Option<&str>) -> LoadStatus {
     };
     let next_check = Some("2026-11-21T03:20:00Z".parse().unwrap());
     LoadStatus {
+        via: std::sync::Arc::default(),
         source: Some(SourceDescription {
             kind: CatalogSourceKind::Http,
             reference: Some("https://example.com/catalog.json".to_owned()),

@@ -427,7 +427,7 @@ async fn a_pull_has_one_of_few_places_until_it_is_read() {
             .unwrap()
             .push(pulling.images.permits.available_permits());
     };
-    pipeline.load(&source, progress).await.unwrap();
+    pipeline.load(&source, None, progress).await.unwrap();
     assert!(
         free.lock()
             .unwrap()

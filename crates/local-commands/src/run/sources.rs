@@ -203,6 +203,20 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
             .transpose();
         let created = created
             .map_err(|error| anyhow!("`creationTimestamp` of `{}`: {error}", source.source))?;
+        if matches!(&parsed, Source::Remote(server) if server.is_server()) {
+            let has_settings = source.priority != 0
+                || source.display_name.is_some()
+                || source.publisher.is_some()
+                || !source.labels.is_empty()
+                || source.namespace.is_some()
+                || source.creation_timestamp.is_some();
+            if has_settings {
+                bail!(
+                    "`{}` is a server, which has the settings of its catalogs: name a catalog with /catalogs/NAME to give it others",
+                    source.source
+                );
+            }
+        }
         let metadata = CatalogMetadata {
             priority: source.priority,
             display_name: source.display_name,
@@ -280,12 +294,17 @@ fn entry(
     source: &str,
     reference: SourceReference,
 ) -> anyhow::Result<CatalogEntry> {
-    let name = if let Some(name) = name {
-        CatalogName::new(name)?
-    } else {
-        let part = reference.source.last_path_segment().unwrap_or_default();
-        CatalogName::new(&part)
-            .with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
+    let name = match (name, &reference.source) {
+        (Some(_), Source::Remote(server)) if server.is_server() => {
+            bail!("cannot name `{server}`: it is a server, whose catalogs have their own names")
+        }
+        (None, Source::Remote(server)) if server.is_server() => server_name(&server.to_string())?,
+        (Some(name), _) => CatalogName::new(name)?,
+        (None, _) => {
+            let part = reference.source.last_path_segment().unwrap_or_default();
+            CatalogName::new(&part)
+                .with_context(|| format!("`{source}` needs a name: write NAME={source}"))?
+        }
     };
     let metadata = CatalogMetadata {
         image_reference: reference.source.image_reference(),
@@ -298,6 +317,15 @@ fn entry(
         poll_interval: None,
         policy_withdraws: None,
     })
+}
+
+/// Returns the name of the entry of a server, under which nothing is served.
+fn server_name(reference: &str) -> anyhow::Result<CatalogName> {
+    let is_kept = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
+    let name = reference
+        .to_lowercase()
+        .replace(|letter: char| !is_kept(letter), "-");
+    Ok(CatalogName::new(name.trim_matches(['-', '.']))?)
 }
 
 #[cfg(test)]
