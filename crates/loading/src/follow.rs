@@ -183,6 +183,8 @@ fn catalog_spec(server: &SourceSpec, name: &str, listed: &ListedCatalog) -> Opti
             labels: listed.labels.clone(),
             ..CatalogMetadata::default()
         },
+        // The signature policy is about images.
+        policy_withdraws: false,
     })
 }
 
