@@ -29,6 +29,8 @@ from source import ROOT
 # What Vite has put into the pages; a program without a page has none of it.
 PAGES = [ROOT / page / "dist/licenses.json" for page in ("explorer", "playground")]
 PROGRAMS = ("catalogql", "kubectl-catalog")
+# Those of the program catalogql in release/build.sh.
+FEATURES = "signatures-gpg"
 LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 
@@ -40,7 +42,7 @@ def cargo(*arguments):
 @functools.cache
 def described():
     """All packages of the lock file, by name and version."""
-    metadata = json.loads(cargo("metadata", "--format-version=1"))
+    metadata = json.loads(cargo("metadata", "--format-version=1", f"--features={FEATURES}"))
     return {(package["name"], package["version"]): package for package in metadata["packages"]}
 
 
@@ -50,8 +52,7 @@ def linked(machine, program):
     `cargo metadata` describes packages, but takes features that only tests ask for; `cargo tree` does not.
     """
     which = [f"--package={program}", f"--target={source.PLATFORMS[machine].target}"]
-    # The features of release/build.sh.
-    features = ["--features=signatures-gpg"] if program == "catalogql" else []
+    features = [f"--features={FEATURES}"] if program == "catalogql" else []
     tree = cargo("tree", *which, *features, "--edges=normal,no-proc-macro", "--prefix=depth", "--format= {p}")
     needs, path = {}, []
     for line in tree.splitlines():

@@ -62,6 +62,8 @@ class Replicas:
             self.program, 'controller', f'--listen={ENDPOINTS[name]}:{OUR_PORT}', f'--tls-cert-file={folder}/tls.crt',
             f'--tls-private-key-file={folder}/tls.key', '--namespace=catalogql', '--service-account=catalogql',
             '--kubeconfig', self.cluster.facts['kubeconfig'], f'--store={folder}/store-{name}', f'--external-address={OURS}',
+            # A server that listens on loopback answers for localhost alone otherwise.
+            f'--allowed-host={OURS}',
             '--leader-elect-lease-duration=4s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=500ms',
         ]
         self.processes[name] = self.stage.start(f'catalogql-{name}', command, env={'POD_NAME': name})
