@@ -234,6 +234,7 @@ fn parse_request(
 fn find_catalog(catalogs: &Catalogs, name: &str) -> Result<Arc<Served>, CatalogdError> {
     let snapshot = catalogs.snapshot();
     match snapshot.get(name) {
+        Some(served) if snapshot.is_behind(served) => Err(CatalogdError::NotLoaded),
         Some(served) => Ok(Arc::clone(served)),
         None if snapshot.awaits(name) => Err(CatalogdError::NotLoaded),
         None => Err(CatalogdError::Catalog),

@@ -19,7 +19,9 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::changes::ClusterChange;
 use crate::client::ApiServerClient;
-use crate::desired::{CatalogObjectSet, DesiredCatalogs, name_of, pull_secret, serving_status};
+use crate::desired::{
+    CatalogObjectSet, DesiredCatalogs, name_of, pull_secret, resolved_source, serving_status,
+};
 use crate::desired_file::{DesiredCatalogsFile, SavedObjects};
 use crate::initial_lists::InitialLists;
 use crate::lease::LeaseCandidate;
@@ -265,6 +267,10 @@ impl Controller {
                         .iter()
                         .filter(|(name, object)| is_new(name, object));
                     self.status.queued.extend(new.map(|(name, _)| name.clone()));
+                    // Before, the former objects are those of the file.
+                    if self.is_reconciled {
+                        announce_changes(&self.loader, &former, &self.objects);
+                    }
                     self.status
                         .written
                         .retain(|name, _| self.objects.contains_key(name));
@@ -600,4 +606,22 @@ fn by_name(
         .into_iter()
         .filter_map(|object| Some((object.metadata.name.clone()?, object)))
         .collect()
+}
+
+/// Tells the loader the images that were written into the statuses of objects, by this replica or
+/// another one.
+fn announce_changes(
+    loader: &Loader,
+    former: &BTreeMap<String, Arc<ClusterCatalog>>,
+    objects: &BTreeMap<String, Arc<ClusterCatalog>>,
+) {
+    for (name, object) in objects {
+        let Some(before) = former.get(name) else {
+            continue;
+        };
+        let image = resolved_source(object).filter(|image| resolved_source(before) != Some(image));
+        if let (Some(image), Ok(name)) = (image, CatalogName::new(name)) {
+            loader.announce(name, image.into());
+        }
+    }
 }

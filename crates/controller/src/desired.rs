@@ -254,7 +254,8 @@ fn parse(reference: &str) -> Result<Source, String> {
     }
 }
 
-fn resolved_source(object: &ClusterCatalog) -> Option<&str> {
+/// Returns the image by digest in the status of an object.
+pub(crate) fn resolved_source(object: &ClusterCatalog) -> Option<&str> {
     let ResolvedSource { image, .. } = object.status.as_ref()?.resolved_source.as_ref()?;
     Some(&image.as_ref()?.reference)
 }

@@ -44,13 +44,20 @@ pub const READY_AFTER: Duration = Duration::from_mins(2);
 pub struct Loader {
     specs: watch::Sender<Vec<CatalogSpec>>,
     refresher: Refresher,
+    announced: watch::Sender<AnnouncedImages>,
 }
+
+/// The images by digest that other replicas serve, as far as they are known.
+type AnnouncedImages = BTreeMap<CatalogName, Arc<str>>;
 
 /// Loads catalogs and publishes them: [`LoaderTask::run`].
 #[derive(Debug)]
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
+    announcements: watch::Receiver<AnnouncedImages>,
+    /// The announcements that were followed.
+    known_announcements: AnnouncedImages,
     followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
@@ -137,10 +144,13 @@ impl Loader {
     pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
         let (sender, receiver) = watch::channel(Vec::new());
         let (request, requests) = mpsc::channel(1);
+        let (announced, announcements) = watch::channel(AnnouncedImages::new());
         writer.statuses().set_awaits_names(true);
         let task = LoaderTask {
             specs: receiver,
             requests,
+            announcements,
+            known_announcements: AnnouncedImages::new(),
             followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store)),
             writer,
@@ -160,6 +170,7 @@ impl Loader {
             Self {
                 specs: sender,
                 refresher: Refresher(request),
+                announced,
             },
             task,
         )
@@ -177,6 +188,13 @@ impl Loader {
     /// Returns a sender of refresh requests.
     pub fn refresher(&self) -> Refresher {
         self.refresher.clone()
+    }
+
+    /// Says that another replica serves this image (by digest) of a catalog now. If this one serves
+    /// another image, it asks the source at once.
+    pub fn announce(&self, name: CatalogName, image: Arc<str>) {
+        self.announced
+            .send_modify(|announced| drop(announced.insert(name, image)));
     }
 }
 
@@ -241,6 +259,7 @@ impl LoaderTask {
                     self.reconcile(&specs, attempts, &observe);
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
+                Ok(()) = self.announcements.changed() => self.follow_announcements(),
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
@@ -270,6 +289,33 @@ impl LoaderTask {
         if let Some(running) = self.sources.iter_mut().find(has_catalog) {
             running.refreshes.add(request.respond);
         }
+    }
+
+    /// Asks the sources of catalogs of which other replicas serve another image.
+    fn follow_announcements(&mut self) {
+        let announced = self.announcements.borrow_and_update().clone();
+        let statuses = self.writer.statuses();
+        for (name, image) in &announced {
+            if self.known_announcements.get(name) == Some(image) {
+                continue;
+            }
+            let published = self.catalogs.get(name);
+            let published = published.and_then(|catalog| catalog.published.as_ref());
+            let served = published.and_then(|published| published.content.image.as_ref());
+            if served.is_none_or(|served| served == image) {
+                statuses.end_announcement(name.as_str());
+                continue;
+            }
+            statuses.announce(name.as_str(), Arc::clone(image));
+            let has_catalog = |running: &&mut RunningSource| {
+                let mut catalogs = running.catalogs.iter();
+                catalogs.any(|spec| spec.name == *name)
+            };
+            if let Some(running) = self.sources.iter_mut().find(has_catalog) {
+                running.refreshes.wake();
+            }
+        }
+        self.known_announcements = announced;
     }
 
     /// Reconciles the tasks and the published set with the desired catalogs.
@@ -484,6 +530,8 @@ impl LoaderTask {
         running.load_status = attempt.load_status(&running.load_status);
         let catalogs = running.catalogs.clone();
         let load_status = running.load_status.clone();
+        let is_current =
+            matches!(attempt.status, SyncStatus::Synced) && running.refreshes.is_current(attempt);
         for spec in catalogs {
             self.count(&spec.name, attempt);
             self.update(&spec, attempt, observe);
@@ -491,6 +539,9 @@ impl LoaderTask {
             self.writer
                 .statuses()
                 .set(spec.name.as_str(), load_status.clone());
+            if is_current {
+                self.writer.statuses().end_announcement(spec.name.as_str());
+            }
         }
         if let Some(running) = self
             .sources

@@ -82,9 +82,19 @@ impl PendingRefreshes {
         )
     }
 
+    /// Wakes the task of the source.
+    pub(crate) fn wake(&mut self) {
+        self.requested.send_modify(|requested| *requested += 1);
+    }
+
+    /// Returns whether an attempt began after all requests.
+    pub(crate) fn is_current(&self, attempt: &Attempt) -> bool {
+        attempt.requested == *self.requested.borrow()
+    }
+
     /// Adds a request, and wakes the task of the source.
     pub(crate) fn add(&mut self, respond: oneshot::Sender<RefreshResult>) {
-        self.requested.send_modify(|requested| *requested += 1);
+        self.wake();
         self.waiting.push((*self.requested.borrow(), respond));
     }
 

@@ -26,7 +26,8 @@ pub use cache::{BoundedCache, CacheUsage};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, CatalogNameError};
 pub use status::{
-    CatalogSourceKind, FailureReason, LoadFailure, LoadStatus, LoadStatuses, SourceDescription,
+    CatalogSourceKind, FailureReason, LoadFailure, LoadStatus, LoadStatuses, MAX_BEHIND,
+    SourceDescription,
 };
 pub use verification::{SignedPart, Verification, VerificationReason, VerificationState};
 pub use visibility::{Caller, NARROWED_SNAPSHOTS, Renewal, RenewalError, Visibility};
@@ -510,6 +511,13 @@ impl Snapshot {
         self.get(name).is_none()
             && self.unversioned.shows(name)
             && self.unversioned.statuses.may_have(name)
+    }
+
+    /// Returns whether another replica has announced an image of a catalog that this one does not
+    /// serve yet. A client that comes for the announced content would take the former one for it.
+    pub fn is_behind(&self, served: &Served) -> bool {
+        let image = served.content.image.as_deref();
+        self.unversioned.statuses.is_behind(&served.name, image)
     }
 
     /// Returns the load statuses of all catalogs that are configured or served, by name.

@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use std::time::{Duration, Instant};
+
 use jiff::Timestamp;
 
 use crate::Verification;
@@ -15,11 +17,25 @@ use crate::Verification;
 #[derive(Clone, Debug, Default)]
 pub struct LoadStatuses(Arc<Mutex<ConfiguredCatalogs>>);
 
+/// Time for which a catalog counts as behind an announced image at most. Where that image cannot be
+/// loaded, the former content is better than none.
+pub const MAX_BEHIND: Duration = Duration::from_mins(1);
+
 #[derive(Debug, Default)]
 struct ConfiguredCatalogs {
     by_name: BTreeMap<String, LoadStatus>,
+    /// Images that other replicas serve already and this one does not, by catalog.
+    announced: BTreeMap<String, AnnouncedImage>,
     /// `true` from the start of a loader until it knows which catalogs are configured.
     awaits_names: bool,
+}
+
+/// An image that another replica serves.
+#[derive(Debug)]
+struct AnnouncedImage {
+    /// Reference by digest.
+    image: Arc<str>,
+    since: Instant,
 }
 
 /// Outcome of the last attempts to load a catalog.
@@ -126,7 +142,29 @@ impl LoadStatuses {
 
     /// Removes a catalog that is no longer configured.
     pub fn forget(&self, name: &str) {
-        self.lock().by_name.remove(name);
+        let mut configured = self.lock();
+        configured.by_name.remove(name);
+        configured.announced.remove(name);
+    }
+
+    /// Notes the image that another replica serves of a catalog.
+    pub fn announce(&self, name: &str, image: Arc<str>) {
+        let since = Instant::now();
+        let announced = AnnouncedImage { image, since };
+        self.lock().announced.insert(name.to_owned(), announced);
+    }
+
+    /// Forgets the announced image of a catalog: its source was asked since then.
+    pub fn end_announcement(&self, name: &str) {
+        self.lock().announced.remove(name);
+    }
+
+    /// Returns whether another replica serves another image of a catalog than this one.
+    pub(super) fn is_behind(&self, name: &str, image: Option<&str>) -> bool {
+        let configured = self.lock();
+        configured.announced.get(name).is_some_and(|announced| {
+            Some(&*announced.image) != image && announced.since.elapsed() < MAX_BEHIND
+        })
     }
 
     /// Returns the status of a catalog; the default one before the first report.

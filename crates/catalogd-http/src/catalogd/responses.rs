@@ -23,7 +23,8 @@ pub(super) enum CatalogdError {
     /// No catalog with this name is served.
     #[error("404 Not Found")]
     Catalog,
-    /// The catalog is configured and not loaded yet: a 404 would tell that it is gone.
+    /// The catalog is configured and not loaded yet: a 404 would tell that it is gone. Or the status
+    /// of its object already has another content: clients keep what they read under its digest.
     #[error("503 Service Unavailable")]
     NotLoaded,
 }

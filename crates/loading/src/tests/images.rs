@@ -472,3 +472,44 @@ async fn a_fault_of_the_program_in_a_pull_harms_no_other_catalog() {
         assert_eq!(folders.scratch(), 0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_another_replica_serves_is_loaded_at_once() {
+    let folders = Folders::new(&[]);
+    let (layout, _) = one(&folders, ETCD);
+    let mut watching = Watching::start(&folders, vec![desired("a", &layout.source("v1"))]);
+    watching.report().await;
+
+    let text = ETCD.replace("etcd", "other");
+    let digest = layout.image("v1", &[CONFIGS], &[("configs/other/catalog.json", &text)]);
+    let image: Arc<str> = layout.pinned(&digest).into();
+    let name = CatalogName::new("a").unwrap();
+    watching.loader.announce(name, Arc::clone(&image));
+    let report = watching.report().await;
+    assert_eq!(report.content.unwrap().image, Some(image));
+    let snapshot = watching.catalogs.snapshot();
+    assert!(!snapshot.is_behind(snapshot.get("a").unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_is_behind_while_an_image_that_another_replica_serves_cannot_be_loaded() {
+    let folders = Folders::new(&[]);
+    let (layout, digest) = one(&folders, ETCD);
+    let mut watching = Watching::start(&folders, vec![desired("a", &layout.source("v1"))]);
+    watching.report().await;
+    let snapshot = watching.catalogs.snapshot();
+    let served = snapshot.get("a").unwrap();
+    let name = || CatalogName::new("a").unwrap();
+
+    fs::remove_dir_all(folders.0.path().join("layout")).unwrap();
+    let other = layout.pinned(&format!("sha256:{}", "0".repeat(64)));
+    watching.loader.announce(name(), other.into());
+    assert!(watching.report().await.error().is_some());
+    assert!(snapshot.is_behind(served));
+
+    // The other replica serves this one again.
+    watching
+        .loader
+        .announce(name(), layout.pinned(&digest).into());
+    testing::eventually(|| (!snapshot.is_behind(served)).then_some(()));
+}
