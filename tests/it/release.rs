@@ -59,6 +59,7 @@ fn name(component: &Value) -> String {
 fn sources() -> BTreeSet<String> {
     let tree = [
         "tree",
+        "--features=signatures-gpg",
         "--edges=normal,no-proc-macro",
         "--prefix=none",
         "--locked",

@@ -10,7 +10,7 @@ use crate::support::{
 
 /// Asks what is served, and what the policy decides about it.
 const VERDICTS: &str =
-    "{ catalogStatuses { catalog { name } verification { state signed reason { code } } } }";
+    "{ catalogStatuses { catalog { name } verification { reason { code } signed state } } }";
 
 /// What a server says of its only catalog.
 #[derive(Clone, Copy)]
