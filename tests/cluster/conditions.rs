@@ -263,9 +263,7 @@ fn the_digest_of_the_served_content_is_an_annotation_that_is_written_when_it_cha
     };
     let served = || {
         let answer = graphql(replica.address, "{ catalogs { digest } }");
-        answer["data"]["catalogs"][0]["digest"]
-            .as_str()
-            .map(str::to_owned)
+        answer["catalogs"][0]["digest"].as_str().map(str::to_owned)
     };
     let first = eventually(|| digest(&metadata()));
     assert_eq!(Some(&first), served().as_ref());
