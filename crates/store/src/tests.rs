@@ -112,7 +112,7 @@ fn keep(
         key,
         &SourceState {
             revision: revision.map(str::to_owned),
-            evidence: Some(format!("evidence of {text}").into_bytes()),
+            evidence: Some(format!("evidence of {text:.20}").into_bytes()),
             ..SourceState::default()
         },
         &notes(7),
@@ -527,7 +527,10 @@ fn what_is_damaged_or_of_another_format_is_as_if_it_was_not_there() {
     damage(CONTENT, &|path| overwrite(path, "b\n"));
     damage(ANALYSES, &replace("\"format\":2", "\"format\":3"));
     damage(SOURCES, &replace("\"format\": 1", "\"format\": 2"));
-    damage(SOURCES, &replace("sha256:", "sha512:"));
+    damage(
+        SOURCES,
+        &replace("\"content\": \"sha256:", "\"content\": \"sha512:"),
+    );
 }
 
 #[test]
