@@ -219,8 +219,7 @@ pub(super) fn refuse_unknown_catalogs(
     served: &[CatalogSpec],
 ) -> anyhow::Result<()> {
     // The catalogs of a server are not known yet.
-    let is_server = |spec: &CatalogSpec| matches!(&spec.source.source, Source::Remote(remote) if remote.is_server());
-    if served.iter().any(is_server) {
+    if served.iter().any(|spec| spec.source.source.is_server()) {
         return Ok(());
     }
     let served: Vec<_> = served.iter().map(|spec| spec.name.as_str()).collect();

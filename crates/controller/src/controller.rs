@@ -269,7 +269,7 @@ impl Controller {
                     self.status.queued.extend(new.map(|(name, _)| name.clone()));
                     // Before, the former objects are those of the file.
                     if self.is_reconciled {
-                        announce_changes(&self.loader, &former, &self.objects);
+                        expect_new_images(&self.loader, &former, &self.objects);
                     }
                     self.status
                         .written
@@ -610,7 +610,7 @@ fn by_name(
 
 /// Tells the loader the images that were written into the statuses of objects, by this replica or
 /// another one.
-fn announce_changes(
+fn expect_new_images(
     loader: &Loader,
     former: &BTreeMap<String, Arc<ClusterCatalog>>,
     objects: &BTreeMap<String, Arc<ClusterCatalog>>,
@@ -621,7 +621,7 @@ fn announce_changes(
         };
         let image = resolved_source(object).filter(|image| resolved_source(before) != Some(image));
         if let (Some(image), Ok(name)) = (image, CatalogName::new(name)) {
-            loader.announce(name, image.into());
+            loader.expect_image(name, image.into());
         }
     }
 }

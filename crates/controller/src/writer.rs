@@ -1,6 +1,6 @@
 //! Writes to `ClusterCatalog` objects, by the holder of the Lease: labels, annotations, finalizers,
-//! status, and the events of conditions that changed. An object that is up to date is not written. The status
-//! write queue of the controller decides when to write, with a backoff after failures.
+//! status, and the events of conditions that changed. An object that is up to date is not written.
+//! The status write queue of the controller decides when to write, with a backoff after failures.
 
 use std::time::Duration;
 

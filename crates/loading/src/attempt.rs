@@ -16,7 +16,7 @@ pub(crate) struct Attempt {
     pub(crate) task: u64,
     /// The content to serve; `None` if the source has not given one yet.
     pub(crate) content: Option<Content>,
-    /// What the signature policy decides about the image of the content; `None` without a policy.
+    /// Decision of the signature policy about the image of the content; `None` without a policy.
     pub(crate) verification: Option<Arc<Verification>>,
     pub(crate) status: SyncStatus,
     pub(crate) duration: Duration,

@@ -57,7 +57,7 @@ pub struct Report {
     pub source: Arc<Source>,
     /// The content that is served now, if any.
     pub content: Option<Content>,
-    /// What the signature policy decides about the image of the content, or of the one that was
+    /// Decision of the signature policy about the image of the content, or of the one that was
     /// withdrawn; `None` without a policy, or an image.
     pub verification: Option<Arc<Verification>>,
     /// Relation of the content to its source.

@@ -110,7 +110,7 @@ impl FollowedServers {
     pub(crate) fn expand(&mut self, specs: &[CatalogSpec]) -> Vec<CatalogSpec> {
         let mut expanded: Vec<_> = specs
             .iter()
-            .filter(|spec| !is_server(&spec.source))
+            .filter(|spec| !spec.source.source.is_server())
             .cloned()
             .collect();
         let mut names: BTreeSet<_> = expanded.iter().map(|spec| spec.name.clone()).collect();
@@ -158,11 +158,6 @@ impl FollowedServers {
             }
         }
     }
-}
-
-/// Returns whether a source names a server, and not one catalog.
-fn is_server(spec: &SourceSpec) -> bool {
-    matches!(&spec.source, Source::Remote(reference) if reference.is_server())
 }
 
 /// Returns the spec of a catalog of a server; `None` if it has no valid name.

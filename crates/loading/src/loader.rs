@@ -44,20 +44,22 @@ pub const READY_AFTER: Duration = Duration::from_mins(2);
 pub struct Loader {
     specs: watch::Sender<Vec<CatalogSpec>>,
     refresher: Refresher,
-    announced: watch::Sender<AnnouncedImages>,
+    expected: mpsc::UnboundedSender<ExpectedImage>,
 }
 
-/// The images by digest that other replicas serve, as far as they are known.
-type AnnouncedImages = BTreeMap<CatalogName, Arc<str>>;
+/// An image, by digest, that another replica serves of a catalog.
+#[derive(Debug)]
+struct ExpectedImage {
+    name: CatalogName,
+    image: Arc<str>,
+}
 
 /// Loads catalogs and publishes them: [`LoaderTask::run`].
 #[derive(Debug)]
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
-    announcements: watch::Receiver<AnnouncedImages>,
-    /// The announcements that were followed.
-    known_announcements: AnnouncedImages,
+    expected: mpsc::UnboundedReceiver<ExpectedImage>,
     followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
@@ -127,7 +129,7 @@ struct PublishedContent {
     source: SourceSpec,
 }
 
-/// What a catalog should serve after an attempt.
+/// The content that a catalog should serve after an attempt.
 struct DesiredContent {
     /// `None` if there is none, or it is withdrawn.
     content: Option<Content>,
@@ -144,13 +146,12 @@ impl Loader {
     pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
         let (sender, receiver) = watch::channel(Vec::new());
         let (request, requests) = mpsc::channel(1);
-        let (announced, announcements) = watch::channel(AnnouncedImages::new());
+        let (expect, expected) = mpsc::unbounded_channel();
         writer.statuses().set_awaits_names(true);
         let task = LoaderTask {
             specs: receiver,
             requests,
-            announcements,
-            known_announcements: AnnouncedImages::new(),
+            expected,
             followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store)),
             writer,
@@ -170,7 +171,7 @@ impl Loader {
             Self {
                 specs: sender,
                 refresher: Refresher(request),
-                announced,
+                expected: expect,
             },
             task,
         )
@@ -191,10 +192,10 @@ impl Loader {
     }
 
     /// Says that another replica serves this image (by digest) of a catalog now. If this one serves
-    /// another image, it asks the source at once.
-    pub fn announce(&self, name: CatalogName, image: Arc<str>) {
-        self.announced
-            .send_modify(|announced| drop(announced.insert(name, image)));
+    /// another image, its source is polled at once, and the catalog is behind until then.
+    pub fn expect_image(&self, name: CatalogName, image: Arc<str>) {
+        // Without a task, nothing is served.
+        let _ = self.expected.send(ExpectedImage { name, image });
     }
 }
 
@@ -259,7 +260,7 @@ impl LoaderTask {
                     self.reconcile(&specs, attempts, &observe);
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
-                Ok(()) = self.announcements.changed() => self.follow_announcements(),
+                Some(expected) = self.expected.recv() => self.expect(&expected),
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
@@ -282,40 +283,34 @@ impl LoaderTask {
     /// Adds a refresh request to its source. If the catalog is not desired, dropping the request
     /// tells the caller.
     fn add_refresh(&mut self, request: RefreshRequest) {
-        let has_catalog = |running: &&mut RunningSource| {
-            let mut catalogs = running.catalogs.iter();
-            catalogs.any(|spec| spec.name == request.name)
-        };
-        if let Some(running) = self.sources.iter_mut().find(has_catalog) {
+        if let Some(running) = self.running_source(&request.name) {
             running.refreshes.add(request.respond);
         }
     }
 
-    /// Asks the sources of catalogs of which other replicas serve another image.
-    fn follow_announcements(&mut self) {
-        let announced = self.announcements.borrow_and_update().clone();
+    /// Polls the source of a catalog of which another replica serves another image.
+    fn expect(&mut self, expected: &ExpectedImage) {
+        let ExpectedImage { name, image } = expected;
         let statuses = self.writer.statuses();
-        for (name, image) in &announced {
-            if self.known_announcements.get(name) == Some(image) {
-                continue;
-            }
-            let published = self.catalogs.get(name);
-            let published = published.and_then(|catalog| catalog.published.as_ref());
-            let served = published.and_then(|published| published.content.image.as_ref());
-            if served.is_none_or(|served| served == image) {
-                statuses.end_announcement(name.as_str());
-                continue;
-            }
-            statuses.announce(name.as_str(), Arc::clone(image));
-            let has_catalog = |running: &&mut RunningSource| {
-                let mut catalogs = running.catalogs.iter();
-                catalogs.any(|spec| spec.name == *name)
-            };
-            if let Some(running) = self.sources.iter_mut().find(has_catalog) {
-                running.refreshes.wake();
-            }
+        let published = self.catalogs.get(name);
+        let published = published.and_then(|catalog| catalog.published.as_ref());
+        let served = published.and_then(|published| published.content.image.as_ref());
+        if served.is_none_or(|served| served == image) {
+            statuses.clear_expected_image(name.as_str());
+            return;
         }
-        self.known_announcements = announced;
+        statuses.set_expected_image(name.as_str(), Arc::clone(image));
+        if let Some(running) = self.running_source(name) {
+            running.refreshes.wake();
+        }
+    }
+
+    /// Returns the source of a desired catalog, with its task.
+    fn running_source(&mut self, name: &CatalogName) -> Option<&mut RunningSource> {
+        self.sources.iter_mut().find(|running| {
+            let mut catalogs = running.catalogs.iter();
+            catalogs.any(|spec| spec.name == *name)
+        })
     }
 
     /// Reconciles the tasks and the published set with the desired catalogs.
@@ -540,7 +535,9 @@ impl LoaderTask {
                 .statuses()
                 .set(spec.name.as_str(), load_status.clone());
             if is_current {
-                self.writer.statuses().end_announcement(spec.name.as_str());
+                self.writer
+                    .statuses()
+                    .clear_expected_image(spec.name.as_str());
             }
         }
         if let Some(running) = self
@@ -656,7 +653,7 @@ impl LoaderTask {
         observe(LoaderEvent::Attempted(report));
     }
 
-    /// Returns what a catalog should serve after an attempt.
+    /// Returns the content that a catalog should serve after an attempt.
     fn desired_content(
         &self,
         spec: &CatalogSpec,

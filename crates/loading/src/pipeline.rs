@@ -78,7 +78,7 @@ pub async fn load_once(
 pub struct VerifiedContent {
     /// The content.
     pub content: Content,
-    /// What the signature policy decides about its image; `None` without a policy, or an image.
+    /// Decision of the signature policy about its image; `None` without a policy, or an image.
     pub verification: Option<Arc<Verification>>,
 }
 
@@ -171,8 +171,7 @@ impl LoadPipeline {
         let fresh_for = download.fresh_for();
         let accepts_shrink = spec.http.settings().accept_shrink || spec.source.is_pinned();
         let former = stored.filter(|_| !accepts_shrink);
-        let spec_reference = reference;
-        let reference = reference.clone();
+        let read_reference = reference.clone();
         let read = self.run_serialized(move |pipeline| {
             let state = download.state();
             if let Some(content) = pipeline.contents.find(&key, &state)? {
@@ -181,13 +180,13 @@ impl LoadPipeline {
                 store.set_validators(&key, state.validators)?;
                 return Ok(content);
             }
-            pipeline.read_remote(&key, &reference, &download, former.as_ref(), &progress)
+            pipeline.read_remote(&key, &read_reference, &download, former.as_ref(), &progress)
         });
         let content = read.await?;
         Ok(LoadedContent {
             content,
             fresh_for,
-            may_announce: self.may_announce(&spec.key(), spec_reference),
+            may_announce: self.may_announce(&spec.key(), reference),
         })
     }
 

@@ -48,7 +48,7 @@ pub(crate) struct KnownContent {
     pub(crate) state: SourceState,
 }
 
-/// Where a download is written, and by which server.
+/// Folder of a download, and the server that makes it.
 pub(crate) struct DownloadPlace<'a> {
     pub(crate) scratch: ScratchFolder,
     /// Id of this server.

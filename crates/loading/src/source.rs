@@ -135,6 +135,11 @@ impl Source {
         }
     }
 
+    /// Returns whether it names a server with all its catalogs, and not one catalog.
+    pub fn is_server(&self) -> bool {
+        matches!(self, Self::Remote(remote) if remote.is_server())
+    }
+
     /// Returns whether it names an image or a file by digest, whose content never changes.
     pub fn is_pinned(&self) -> bool {
         match self {

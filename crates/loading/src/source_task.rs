@@ -320,8 +320,14 @@ impl SourceTask {
     /// Returns the servers that the content came through, with this one first.
     fn via(&self) -> Arc<str> {
         let store = &self.pipeline.contents.store;
-        let state = store.last_state(&self.spec.key());
-        let validators = state.and_then(|state| Validators::parse(&state.validators?));
+        // Only other servers say it; the file is read for no other source.
+        let validators = match self.spec.source {
+            Source::Remote(_) => {
+                let state = store.last_state(&self.spec.key());
+                state.and_then(|state| Validators::parse(&state.validators?))
+            }
+            Source::Directory(_) | Source::Image(_) => None,
+        };
         let mut ids = vec![store.instance_id().to_owned()];
         ids.extend(validators.iter().flat_map(Validators::via).cloned());
         ids.join(", ").into()

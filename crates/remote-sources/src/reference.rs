@@ -62,7 +62,8 @@ pub enum ReferenceError {
 
 impl RemoteReference {
     /// Parses `https://HOST/PATH[#path=FOLDER][&sha256=HEX]`, `catalogd+https://HOST/catalogs/NAME`,
-    /// `catalogql+https://HOST/catalogs/NAME` or `catalogql+https://HOST` (a server); `None` if the text has no scheme of these.
+    /// `catalogql+https://HOST/catalogs/NAME` or `catalogql+https://HOST` (a server); `None` if the
+    /// text has no scheme of these.
     pub fn parse(text: &str) -> Option<Result<Self, ReferenceError>> {
         let (scheme, _) = text.split_once("://")?;
         let (kind, url) = match scheme {

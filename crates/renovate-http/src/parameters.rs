@@ -2,7 +2,7 @@
 
 use crate::error::DatasourceError;
 
-/// What is asked of a package. An empty value is like an absent one, because templates of Renovate
+/// Conditions on the versions of a package. An empty value is like an absent one, because templates of Renovate
 /// are empty for what they do not know.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parameters {

@@ -3,13 +3,16 @@
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ETAG, IF_NONE_MATCH, RETRY_AFTER};
 use axum::http::{HeaderMap, Request, StatusCode};
+use fbc::Bundle;
+use fbc::work::Work;
 use fbc_grammar::Digest;
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use serving::{CatalogMetadata, Catalogs, Content, Served, catalogs};
-use testing::fixture;
+use testing::{corpus, fixture};
 
-use crate::router;
+use crate::parameters::Parameters;
+use crate::{MAX_WORK, releases, router};
 
 /// Two channels; a version that is only skipped to, one that is deprecated, and one that two
 /// bundles have.
@@ -163,4 +166,31 @@ async fn an_unchanged_response_is_not_sent_again() {
 
     let other = get(&catalogs, "/renovate/main/etcd?from=0.9.2", Some(tag)).await;
     assert_eq!(other.status, 200);
+}
+
+#[test]
+fn the_largest_package_of_a_real_catalog_takes_less_than_a_hundredth_of_the_work_allowed() {
+    let catalog = corpus::load(&corpus::community(), &[]).unwrap();
+    let names: Vec<_> = catalog
+        .packages()
+        .map(|package| package.name().to_owned())
+        .collect();
+    let content = Content::new(catalog, Digest::new([1; 32]));
+    let served = Served::new("main", content, CatalogMetadata::default());
+    let mut most = 0;
+    for name in &names {
+        let package = served.content.catalog.package(name).unwrap();
+        let lowest = package.bundles().filter_map(Bundle::version).last();
+        for from in [None, lowest.map(str::to_owned)] {
+            let parameters = Parameters {
+                channel: None,
+                from,
+            };
+            let work = Work::unlimited();
+            releases::write(&served, name, &parameters, &work).unwrap();
+            most = most.max(work.units());
+        }
+    }
+    println!("{} packages, {most} units at most", names.len());
+    assert!(!names.is_empty() && most < MAX_WORK / 100, "{most}");
 }

@@ -46,7 +46,7 @@ pub struct Served {
     pub content: Content,
     /// Metadata that its owner gives it.
     pub metadata: CatalogMetadata,
-    /// What the signature policy decides about its image; `None` without a policy, or an image.
+    /// Decision of the signature policy about its image; `None` without a policy, or an image.
     pub verification: Option<Arc<Verification>>,
     revision: Revision,
 }
@@ -513,8 +513,8 @@ impl Snapshot {
             && self.unversioned.statuses.may_have(name)
     }
 
-    /// Returns whether another replica has announced an image of a catalog that this one does not
-    /// serve yet. A client that comes for the announced content would take the former one for it.
+    /// Returns whether another replica serves an image of a catalog that this one does not serve yet.
+    /// A client that comes for its content would take the former one for it.
     pub fn is_behind(&self, served: &Served) -> bool {
         let image = served.content.image.as_deref();
         self.unversioned.statuses.is_behind(&served.name, image)

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -17,22 +16,22 @@ use crate::Verification;
 #[derive(Clone, Debug, Default)]
 pub struct LoadStatuses(Arc<Mutex<ConfiguredCatalogs>>);
 
-/// Time for which a catalog counts as behind an announced image at most. Where that image cannot be
-/// loaded, the former content is better than none.
+/// Maximum time for which a catalog counts as behind another replica. Where the image of that one
+/// cannot be loaded, the former content is better than none.
 pub const MAX_BEHIND: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
 struct ConfiguredCatalogs {
     by_name: BTreeMap<String, LoadStatus>,
     /// Images that other replicas serve already and this one does not, by catalog.
-    announced: BTreeMap<String, AnnouncedImage>,
+    expected: BTreeMap<String, ExpectedImage>,
     /// `true` from the start of a loader until it knows which catalogs are configured.
     awaits_names: bool,
 }
 
 /// An image that another replica serves.
 #[derive(Debug)]
-struct AnnouncedImage {
+struct ExpectedImage {
     /// Reference by digest.
     image: Arc<str>,
     since: Instant,
@@ -50,7 +49,7 @@ pub struct LoadStatus {
     pub next_check: Option<Timestamp>,
     /// The source; `None` if it is unknown.
     pub source: Option<SourceDescription>,
-    /// What the signature policy decides about the image that was loaded last; `None` without a
+    /// Decision of the signature policy about the image that was loaded last; `None` without a
     /// policy, or an image.
     pub verification: Option<Arc<Verification>>,
     /// Ids of the servers that the content came through, with this one first, as in the header
@@ -144,26 +143,26 @@ impl LoadStatuses {
     pub fn forget(&self, name: &str) {
         let mut configured = self.lock();
         configured.by_name.remove(name);
-        configured.announced.remove(name);
+        configured.expected.remove(name);
     }
 
-    /// Notes the image that another replica serves of a catalog.
-    pub fn announce(&self, name: &str, image: Arc<str>) {
+    /// Sets the image that another replica serves of a catalog.
+    pub fn set_expected_image(&self, name: &str, image: Arc<str>) {
         let since = Instant::now();
-        let announced = AnnouncedImage { image, since };
-        self.lock().announced.insert(name.to_owned(), announced);
+        let expected = ExpectedImage { image, since };
+        self.lock().expected.insert(name.to_owned(), expected);
     }
 
-    /// Forgets the announced image of a catalog: its source was asked since then.
-    pub fn end_announcement(&self, name: &str) {
-        self.lock().announced.remove(name);
+    /// Clears the expected image of a catalog, whose source was polled since it was set.
+    pub fn clear_expected_image(&self, name: &str) {
+        self.lock().expected.remove(name);
     }
 
     /// Returns whether another replica serves another image of a catalog than this one.
     pub(super) fn is_behind(&self, name: &str, image: Option<&str>) -> bool {
         let configured = self.lock();
-        configured.announced.get(name).is_some_and(|announced| {
-            Some(&*announced.image) != image && announced.since.elapsed() < MAX_BEHIND
+        configured.expected.get(name).is_some_and(|expected| {
+            Some(&*expected.image) != image && expected.since.elapsed() < MAX_BEHIND
         })
     }
 

@@ -1,4 +1,4 @@
-//! Verification: what the signature policy decides about the image of a catalog.
+//! Verification: the decision of the signature policy about the image of a catalog.
 
 use jiff::Timestamp;
 
@@ -13,11 +13,11 @@ pub struct Verification {
     pub requirements: Vec<String>,
     /// Keys or names that signed the image.
     pub signers: Vec<String>,
-    /// What was accepted as signed, if something had to be.
+    /// The part that was accepted as signed, if one had to be.
     pub signed: Option<SignedPart>,
     /// Time of the first decision by this policy with this outcome.
     pub verified_at: Timestamp,
-    /// Why the image is refused.
+    /// Reason of a refusal.
     pub reason: Option<VerificationReason>,
 }
 
@@ -41,7 +41,7 @@ pub enum SignedPart {
     Index,
 }
 
-/// Why an image is refused.
+/// The reason of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerificationReason {
     /// The kind of reason that says best why.

@@ -112,9 +112,7 @@ impl SignedIdentity {
                 .is_some_and(|intended| is_repo_digest_or_exact(&intended, &signed)),
         }
     }
-}
 
-impl SignedIdentity {
     /// Returns whether the rule asks for no more of the image than its repository: a signature
     /// without a name is accepted if it is in that repository.
     pub(crate) fn accepts_location(&self, image: &PolicyReference) -> bool {

@@ -21,7 +21,7 @@ pub struct Judgement {
     pub judged_at: Timestamp,
     /// The decision.
     pub verdict: Verdict,
-    /// What it was made from.
+    /// Manifests and signatures that it was made from.
     pub evidence: Evidence,
 }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::Refusal;
 use crate::document::PolicyError;
 
-/// Whether this build verifies `OpenPGP` signatures.
+/// True in builds that verify `OpenPGP` signatures.
 pub(crate) const IS_SUPPORTED: bool = false;
 
 /// The keys of a requirement. No value exists.

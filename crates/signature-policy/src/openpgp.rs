@@ -18,7 +18,7 @@ use crate::key::{MAX_KEYS, MAX_OPENPGP_BYTES, OPENPGP_RSA_BITS};
 use crate::subject::refusal;
 use crate::{Refusal, RefusalCode};
 
-/// Whether this build verifies `OpenPGP` signatures.
+/// True in builds that verify `OpenPGP` signatures.
 pub(crate) const IS_SUPPORTED: bool = true;
 
 /// Set in the first byte of each packet, and thus of each message that is not text.

@@ -25,7 +25,7 @@ pub(crate) struct SigstoreRequirement {
     pub(crate) identity: SignedIdentity,
 }
 
-/// What comes with a signature: a certificate with its chain, and the entry of a log.
+/// The parts that come with a signature: a certificate with its chain, and the entry of a log.
 pub(crate) trait SignatureMaterial {
     /// Returns the certificate of the signer.
     fn leaf(&self) -> Result<Certificate, Refusal>;

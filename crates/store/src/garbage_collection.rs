@@ -28,8 +28,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes unusable records, and contents, analyses, outlines and evidence that no record refers to. The
-    /// caller must hold the write lock.
+    /// Removes unusable records, and contents, analyses, outlines and evidence that no record refers
+    /// to. The caller must hold the write lock.
     pub(super) fn collect_garbage(&self) -> Result<(), StoreError> {
         let mut referenced = HashSet::new();
         for path in self.records()? {

@@ -14,9 +14,10 @@
 //! FOLDER/notes/<digest>.json                     analysis of a content, by the digest of this file
 //! FOLDER/outlines/<digest>.outline               outline of a content, also of recent contents that were removed
 //! FOLDER/sources/<digest>.json                   record of a source, by the digest of the source's key
-//! FOLDER/evidence/<digest>.json                 evidence of a source, such as signatures, by the digest of this file
+//! FOLDER/evidence/<digest>.json                  evidence of a source, such as signatures, by the digest of this file
 //! FOLDER/scratch/                                layers and files of images that are being read
 //! FOLDER/bundles/                                files of bundle images, which the crate `bundle-images` keeps
+//! FOLDER/followed.json                           catalogs of followed servers, which the crate `loading` keeps
 //! ```
 
 mod analysis;

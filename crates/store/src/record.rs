@@ -111,8 +111,8 @@ enum PreviousFile {
 }
 
 impl Record {
-    /// Creates the record, without evidence, that replaces `replaced` after a content was written. If the content is
-    /// unchanged, its time is kept. Otherwise its time is at least one second later than the
+    /// Creates the record, without evidence, that replaces `replaced` after a content was written. If
+    /// the content is unchanged, its time is kept. Otherwise its time is at least one second later than the
     /// replaced one, whatever the clock says, because `Last-Modified` counts whole seconds.
     pub(super) fn new(
         key: &str,

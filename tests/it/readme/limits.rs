@@ -402,6 +402,7 @@ fn http_limits() -> Vec<(&'static str, String)> {
             "places not counted",
             catalogd_http::UNCOUNTED_LINE_RANGES_BYTES.to_string(),
         ),
+        ("work for Renovate", renovate_http::MAX_WORK.to_string()),
         ("behind", serving::MAX_BEHIND.as_secs().to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]

@@ -455,10 +455,10 @@ async fn a_replica_that_is_behind_another_one_does_not_pass_its_content_for_the_
         ("example.com/a@sha256:01", 200),
         ("example.com/a@sha256:02", 503),
     ] {
-        writer.statuses().announce("a", image.into());
+        writer.statuses().set_expected_image("a", image.into());
         assert_eq!(status().await, expected, "{image}");
     }
-    writer.statuses().end_announcement("a");
+    writer.statuses().clear_expected_image("a");
     assert_eq!(status().await, 200);
 }
 

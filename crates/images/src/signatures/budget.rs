@@ -15,7 +15,7 @@ pub const SIGNATURES_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum length in bytes of all signatures of an image, which are held in memory.
 pub const MAX_SIGNATURE_BYTES: u64 = 32 << 20;
 
-/// What the signatures of an image may still take.
+/// Time and bytes that are left for the signatures of an image.
 #[derive(Debug)]
 pub(super) struct SignatureBudget {
     deadline: Instant,

@@ -484,7 +484,7 @@ async fn an_image_that_another_replica_serves_is_loaded_at_once() {
     let digest = layout.image("v1", &[CONFIGS], &[("configs/other/catalog.json", &text)]);
     let image: Arc<str> = layout.pinned(&digest).into();
     let name = CatalogName::new("a").unwrap();
-    watching.loader.announce(name, Arc::clone(&image));
+    watching.loader.expect_image(name, Arc::clone(&image));
     let report = watching.report().await;
     assert_eq!(report.content.unwrap().image, Some(image));
     let snapshot = watching.catalogs.snapshot();
@@ -503,7 +503,7 @@ async fn a_catalog_is_behind_while_an_image_that_another_replica_serves_cannot_b
 
     fs::remove_dir_all(folders.0.path().join("layout")).unwrap();
     let other = layout.pinned(&format!("sha256:{}", "0".repeat(64)));
-    watching.loader.announce(name(), other.into());
+    watching.loader.expect_image(name(), other.into());
     assert!(watching.report().await.error().is_some());
     assert!(snapshot.is_behind(served));
 

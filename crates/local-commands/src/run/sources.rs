@@ -44,7 +44,7 @@ struct ConfigSource {
     namespace: Option<String>,
     /// Creation time of its packages in the Kubernetes API.
     creation_timestamp: Option<String>,
-    /// Whether it is withdrawn if the signature policy refuses its image; `--policy-withdraws`, when
+    /// Withdraws the catalog if the signature policy refuses its image; `--policy-withdraws`, when
     /// absent.
     policy_withdraws: Option<bool>,
 }
@@ -70,7 +70,7 @@ pub struct CatalogEntry {
     pub metadata: CatalogMetadata,
     /// Poll interval of the image's tag, in place of `--poll`; zero is never.
     pub poll_interval: Option<Duration>,
-    /// Whether it is withdrawn if the signature policy refuses its image, in place of
+    /// Withdraws the catalog if the signature policy refuses its image, in place of
     /// `--policy-withdraws`.
     pub policy_withdraws: Option<bool>,
 }
@@ -203,7 +203,7 @@ fn read_config(path: &Path) -> anyhow::Result<Vec<CatalogEntry>> {
             .transpose();
         let created = created
             .map_err(|error| anyhow!("`creationTimestamp` of `{}`: {error}", source.source))?;
-        if matches!(&parsed, Source::Remote(server) if server.is_server()) {
+        if parsed.is_server() {
             let has_settings = source.priority != 0
                 || source.display_name.is_some()
                 || source.publisher.is_some()
