@@ -180,7 +180,7 @@ fn the_largest_package_of_a_real_catalog_takes_less_than_a_hundredth_of_the_work
     let mut most = 0;
     for name in &names {
         let package = served.content.catalog.package(name).unwrap();
-        let lowest = package.bundles().filter_map(Bundle::version).last();
+        let lowest = package.bundles().filter_map(Bundle::version).next_back();
         for from in [None, lowest.map(str::to_owned)] {
             let parameters = Parameters {
                 channel: None,

@@ -510,6 +510,6 @@ async fn a_catalog_is_behind_while_an_image_that_another_replica_serves_cannot_b
     // The other replica serves this one again.
     watching
         .loader
-        .announce(name(), layout.pinned(&digest).into());
+        .expect_image(name(), layout.pinned(&digest).into());
     testing::eventually(|| (!snapshot.is_behind(served)).then_some(()));
 }
