@@ -48,6 +48,7 @@ test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run th
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	@$(STEP) 'Rust' '9 minutes, 15 with an empty cache' cargo test --workspace --locked
 	@$(STEP) 'OpenPGP' '2 minutes, once' cargo test --locked --package signature-policy --features signatures-gpg
+	@$(STEP) 'git sources' '5 minutes, once' cargo test --workspace --locked --features source-git --lib --test it -- git
 	@$(STEP) 'recorded answers of graphql-js' 'seconds' npm --prefix tests/js run check
 	@$(STEP) 'GraphQL over HTTP audit' 'seconds' npm --prefix tests/js run audit
 	@$(STEP) 'schema, paging and streams in JavaScript' 'half a minute' npm --prefix tests/js test
@@ -93,7 +94,7 @@ soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and wat
 conformance: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
 conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, and upstream's programs as clients
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
-	cargo build --locked --features signatures-gpg
+	cargo build --locked --features signatures-gpg,source-git
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
 	CATALOGQL_ALL_FAULTS=1 cargo test --locked --test cluster prometheus -- --nocapture
 	WALKS=1000 npm --prefix tests/js test
