@@ -146,12 +146,11 @@ async fn fetch_remote(
         remote.connect().await?;
     }
     let name = reference.git_ref();
-    let id = match name {
-        GitRef::Commit(hex) => ObjectId::parse(hex.as_bytes()),
-        _ => {
-            let refs = remote.list_refs(&name.prefixes()).await?;
-            Some(choose(name, &refs).map_err(|reason| remote.refused(reason))?)
-        }
+    let id = if let GitRef::Commit(hex) = name {
+        ObjectId::parse(hex.as_bytes())
+    } else {
+        let refs = remote.list_refs(&name.prefixes()).await?;
+        Some(choose(name, &refs).map_err(|reason| remote.refused(reason))?)
     };
     let id = id.ok_or_else(|| remote.refused(GitReason::NoRef(name.shown())))?;
     if known.as_ref().is_some_and(|known| known.commit == id) {
@@ -342,11 +341,11 @@ fn panicked(reference: &RemoteReference) -> RemoteError {
 
 /// Chooses the ref that a reference names.
 fn choose(name: &GitRef, refs: &[ListedRef]) -> Result<ObjectId, GitReason> {
-    let names = name.prefixes();
-    let mut named = refs.iter().filter(|listed| names.contains(&listed.name));
-    let first = named.next();
+    let meant = name.prefixes();
+    let mut found = refs.iter().filter(|listed| meant.contains(&listed.name));
+    let first = found.next();
     let first = first.ok_or_else(|| GitReason::NoRef(name.shown()))?;
-    match (name, named.find(|other| other.name != first.name)) {
+    match (name, found.find(|other| other.name != first.name)) {
         (GitRef::Name(name), Some(_)) => Err(GitReason::Ambiguous(name.clone())),
         _ => Ok(first.id),
     }

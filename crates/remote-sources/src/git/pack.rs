@@ -23,10 +23,13 @@ use crate::{
 const MAGIC: &[u8] = b"PACK\0\0\0\x02";
 
 /// Number of bytes of the hash at the end of a pack.
-const TRAILER_BYTES: u64 = 20;
+const TRAILER_BYTES: usize = 20;
 
 /// Number of bytes that are read at one time.
 const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Number of bytes that are decompressed at one time.
+const DATA_BYTES: usize = 8 * 1024;
 
 /// A pack whose objects are known by their ids.
 #[derive(Debug)]
@@ -401,7 +404,7 @@ impl<'f> PackReader<'f> {
             ObjectForm::Delta(_) | ObjectForm::Unresolved => None,
         };
         let mut decoder = ZlibDecoder::new(self);
-        let mut buffer = [0; BUFFER_BYTES];
+        let mut buffer = [0; DATA_BYTES];
         let mut left = bytes;
         loop {
             let read = decoder.read(&mut buffer).map_err(cut_off)?;
@@ -425,7 +428,7 @@ impl<'f> PackReader<'f> {
     /// Compares the hash at the end, behind which nothing follows.
     fn finish(mut self) -> Result<(), GitReason> {
         let result = self.hash.clone().try_finalize();
-        let trailer: [u8; TRAILER_BYTES as usize] = self.array()?;
+        let trailer: [u8; TRAILER_BYTES] = self.array()?;
         if result.has_collision() || result.hash()[..] != trailer {
             return Err(GitReason::Damaged("its hash is another one than it says"));
         }
