@@ -121,9 +121,10 @@ fn packs_with_deltas_and_servers_without_filters_give_the_same_files() {
         return;
     };
     // Files that differ in one line are stored as deltas of each other.
-    let base: String = (0..2000)
+    let others: Vec<_> = (0..2000)
         .map(|line| format!("{{\"schema\":\"other\",\"n\":{line}}}\n"))
         .collect();
+    let base = others.concat();
     for number in 0..60 {
         let blob = format!("{{\"schema\":\"file\",\"n\":{number}}}\n");
         let text = base.replacen("\"n\":7}", &format!("\"n\":{}}}", 10_000 + number), 1) + &blob;
