@@ -194,7 +194,7 @@ async fn titles_that_are_no_paths_of_files_are_refused() {
     let artifact = RegistryImage::artifact_of(UNKNOWN, &[ArtifactLayer::file(&long, "{}")]);
     let error = files(&registry, &artifact).await.unwrap_err();
     assert!(
-        error.ends_with("has a path of more than 1024 bytes"),
+        error.ends_with("a path may have 1024 bytes and each name in it 255"),
         "{error}"
     );
 }
@@ -218,10 +218,6 @@ async fn layers_are_what_their_annotations_say_or_are_refused() {
         (
             ArtifactLayer::file("x.yaml", "<html>"),
             "the file is an HTML or XML page, such as that of a login, not an archive or a file of a catalog",
-        ),
-        (
-            ArtifactLayer::directory("prod", &tar_archive(&[("../a.json", b"{}")])),
-            "",
         ),
     ] {
         let artifact = RegistryImage::artifact_of(UNKNOWN, &[layer]);
