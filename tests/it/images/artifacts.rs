@@ -9,7 +9,7 @@ use images::unpack::{CatalogRoot, Layer, UnpackLimits, UnpackedEntry, unpack};
 use testing::ArtifactLayer;
 
 use super::{pull, settings};
-use crate::support::{Folders, MediaTypes, Registry, RegistryImage, tar_archive};
+use crate::support::{Folders, MediaTypes, Registry, RegistryImage, digest, tar_archive};
 
 /// The type that oras gives an artifact for which it is told none.
 const UNKNOWN: &str = "application/vnd.unknown.artifact.v1";
@@ -205,28 +205,40 @@ async fn layers_are_what_their_annotations_say_or_are_refused() {
     let archive = tar_archive(&[("prod/a.json", b"{}")]);
     let unpack = "io.deis.oras.content.unpack";
     let other = format!("sha256:{}", "0".repeat(64));
+    let found = digest(&archive);
     for (layer, expected) in [
         (
             ArtifactLayer::file("x.yaml", "x: 1").annotated(unpack, "true"),
-            "",
+            "layer 1 is damaged or not a tar archive".to_owned(),
         ),
         (
             ArtifactLayer::directory("prod", &archive)
                 .annotated("io.deis.oras.content.digest", &other),
-            "",
+            format!(
+                "layer 1 has the digest {found} instead of {other}, which the image config or the artifact names"
+            ),
         ),
         (
             ArtifactLayer::file("x.yaml", "<html>"),
-            "the file is an HTML or XML page, such as that of a login, not an archive or a file of a catalog",
+            "the file is an HTML or XML page, such as that of a login, not an archive or a file of a catalog"
+                .to_owned(),
         ),
     ] {
         let artifact = RegistryImage::artifact_of(UNKNOWN, &[layer]);
-        assert_eq!(files(&registry, &artifact).await, Err(expected.to_owned()));
+        assert_eq!(files(&registry, &artifact).await, Err(expected));
     }
 
-    let many = vec![ArtifactLayer::file("x.yaml", "x: 1"); 10_000];
-    let artifact = RegistryImage::artifact_of(UNKNOWN, &many);
-    assert_eq!(files(&registry, &artifact).await, Err(String::new()));
+    let many = |layers| {
+        let layers = (0..layers).map(|layer| ArtifactLayer::file(&format!("{layer}"), "x: 1"));
+        RegistryImage::artifact_of(UNKNOWN, &layers.collect::<Vec<_>>())
+    };
+    let Files(found) = files(&registry, &many(127)).await.unwrap();
+    assert_eq!(found.len(), 127);
+    let expected = "cannot pull `IMAGE`: 10000 layers exceed the limit of 127";
+    assert_eq!(
+        files(&registry, &many(10_000)).await,
+        Err(expected.to_owned())
+    );
 }
 
 #[tokio::test]

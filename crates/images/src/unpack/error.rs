@@ -201,7 +201,7 @@ pub enum UnpackError {
     },
     /// The uncompressed digest of a layer differs from that in the image config.
     #[error(
-        "{} has the digest {found} instead of {expected}, its diff_id in the image config", layer_name(*layer)
+        "{} has the digest {found} instead of {expected}, which the image config or the artifact names", layer_name(*layer)
     )]
     DigestMismatch {
         /// Number of the layer.

@@ -172,7 +172,7 @@ fn a_layer_must_be_what_the_image_says() {
     assert_eq!(
         run(expected),
         Err(format!(
-            "layer 1 has the digest {found} instead of {expected}, its diff_id in the image config"
+            "layer 1 has the digest {found} instead of {expected}, which the image config or the artifact names"
         ))
     );
 }
