@@ -242,15 +242,20 @@ struct RootOfTrust {
 impl RootOfTrust {
     fn parse(text: &str) -> Result<Self, PolicyError> {
         let kind: String = JsonObject::parse(text)?.require("policyType")?;
-        let parse: (&'static str, fn(&str) -> Result<Self, PolicyError>) = match kind.as_str() {
-            "PublicKey" => ("publicKey", public_key),
-            "FulcioCAWithRekor" => ("fulcioCAWithRekor", fulcio),
-            "PKI" => ("pki", pki),
+        let member = match kind.as_str() {
+            "PublicKey" => "publicKey",
+            "FulcioCAWithRekor" => "fulcioCAWithRekor",
+            "PKI" => "pki",
             _ => return Err(PolicyError::new(format!("`{kind}` is no policyType"))),
         };
-        let (member, parse) = parse;
         let object = JsonObject::with_exactly(text, &["policyType", member])?;
-        parse(object.get(member).unwrap_or_default()).map_err(|error| error.within(member))
+        let text = object.get(member).unwrap_or_default();
+        let parsed = match member {
+            "publicKey" => public_key(text),
+            "fulcioCAWithRekor" => fulcio(text),
+            _ => pki(text),
+        };
+        parsed.map_err(|error| error.within(member))
     }
 }
 
