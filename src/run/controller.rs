@@ -120,6 +120,7 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
             access,
             metrics_access,
             edits: None,
+            read_barrier: Some(controller.read_barrier()),
             controller: Some(controller.metrics()),
             bundle_images,
         },

@@ -114,6 +114,7 @@ async fn pull_layers(
         .map(|(blob, layer)| Layer {
             blob,
             diff_id: layer.diff_id,
+            content: layer.content.clone(),
         })
         .collect();
     let labels = labels.clone();

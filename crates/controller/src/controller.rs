@@ -10,9 +10,9 @@ use std::time::Duration;
 use images::{Registries, RegistrySettings};
 use jiff::Timestamp;
 use kube::api::Api;
-use loading::{Loader, LoaderEvent, Report, SyncStatus};
+use loading::{ExpectedImages, Loader, LoaderEvent, Report, SyncStatus};
 use olm_api::{CatalogSource, ClusterCatalog};
-use serving::CatalogName;
+use serving::{CatalogName, ReadBarrier, WaitingRead, read_barrier};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
@@ -30,6 +30,7 @@ use crate::metrics::{ControllerMetrics, ReconcileResult};
 use crate::pull::{FIRST_RESPONSE_TIMEOUT, PullConfiguration, PullSecretNames};
 use crate::readiness::{LoadState, Readiness};
 use crate::status::{FIRST_REPORT, Observed};
+use crate::status_reads::StatusReader;
 use crate::watches::Informer;
 use crate::writer::{ObjectWrite, StatusWriteError, StatusWriter, next_write};
 use crate::{ControllerError, ControllerMode, ControllerOptions};
@@ -83,6 +84,8 @@ pub struct Controller {
     loads: BTreeMap<CatalogName, LoadProgress>,
     readiness: Readiness,
     status: StatusWriteQueue,
+    read_barrier: ReadBarrier,
+    waiting_reads: mpsc::Receiver<WaitingRead>,
 }
 
 /// Queue of the objects that may need a write. One write runs at a time.
@@ -148,9 +151,12 @@ impl Controller {
             client: client.clone(),
             instance: options.identity.clone(),
         };
+        let (read_barrier, waiting_reads) = read_barrier();
         let mut controller = Self {
             loader,
             changes,
+            read_barrier,
+            waiting_reads,
             cluster_catalogs,
             catalog_sources,
             image_policies,
@@ -182,6 +188,11 @@ impl Controller {
         Arc::clone(&self.status.metrics)
     }
 
+    /// Returns the barrier at which a read waits until this replica knows the status of the catalog.
+    pub fn read_barrier(&self) -> ReadBarrier {
+        self.read_barrier.clone()
+    }
+
     /// Returns a channel with the client for images that are not catalogs, such as those of bundles.
     pub fn registries(&self) -> watch::Receiver<Registries> {
         self.pull.common_registries()
@@ -199,6 +210,7 @@ impl Controller {
         mut stop: watch::Receiver<bool>,
     ) {
         let (holder, lease) = self.compete(stop.clone());
+        let reads = self.read_statuses(holder.clone(), lease.is_some());
         let mut holder_changes = holder.clone();
         let stopping = stop.clone();
         loop {
@@ -235,6 +247,9 @@ impl Controller {
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
+        if let Some(reads) = reads {
+            reads.abort();
+        }
         if let Some(lease) = lease {
             // The task logs its failures.
             let _ = lease.await;
@@ -249,6 +264,22 @@ impl Controller {
             .as_ref()
             .is_none_or(|_| self.is_reconciled);
         self.initial_lists.has_cluster_catalogs() && has_policies
+    }
+
+    /// Starts to read statuses for reads that wait at the barrier, if other replicas write them.
+    fn read_statuses(
+        &mut self,
+        is_leader: watch::Receiver<bool>,
+        has_replicas: bool,
+    ) -> Option<JoinHandle<()>> {
+        let (_, closed) = mpsc::channel(1);
+        let waiting = std::mem::replace(&mut self.waiting_reads, closed);
+        let reader = StatusReader {
+            cluster_catalogs: Api::all(self.status.writer.client.clone()),
+            expected: self.loader.expected_images(),
+            is_leader,
+        };
+        has_replicas.then(|| tokio::spawn(reader.run(waiting)))
     }
 
     /// Starts the leader election. Returns a channel that holds whether this replica writes.
@@ -291,7 +322,7 @@ impl Controller {
                     self.status.queued.extend(new.map(|(name, _)| name.clone()));
                     // Before, the former objects are those of the file.
                     if self.is_reconciled {
-                        expect_new_images(&self.loader, &former, &self.objects);
+                        expect_new_images(&self.loader.expected_images(), &former, &self.objects);
                     }
                     self.status
                         .written
@@ -654,7 +685,7 @@ fn by_name(
 /// Tells the loader the images that were written into the statuses of objects, by this replica or
 /// another one.
 fn expect_new_images(
-    loader: &Loader,
+    expected: &ExpectedImages,
     former: &BTreeMap<String, Arc<ClusterCatalog>>,
     objects: &BTreeMap<String, Arc<ClusterCatalog>>,
 ) {
@@ -664,7 +695,7 @@ fn expect_new_images(
         };
         let image = resolved_source(object).filter(|image| resolved_source(before) != Some(image));
         if let (Some(image), Ok(name)) = (image, CatalogName::new(name)) {
-            loader.expect_image(name, image.into());
+            drop(expected.expect(name, image.into()));
         }
     }
 }

@@ -22,6 +22,7 @@ mod pull;
 mod readiness;
 mod secret_name;
 mod status;
+mod status_reads;
 mod watches;
 mod writer;
 
@@ -37,6 +38,7 @@ pub use metrics::{ApiRequests, ControllerMetrics, ReconcileResult};
 pub use pull::FIRST_RESPONSE_TIMEOUT;
 pub use secret_name::SecretName;
 pub use status::{FIRST_REPORT, MAX_MESSAGE_BYTES, MAX_QUOTED_PROBLEM_BYTES};
+pub use status_reads::{MAX_STATUS_READS, STATUS_READ_BACKOFF, STATUS_READ_TIMEOUT};
 pub use writer::WRITE_TIMEOUT;
 
 /// Field manager of this program's server-side applies and patches.

@@ -6,6 +6,7 @@
 //! and never holds a whole layer in memory. It reads no configuration: callers provide credentials,
 //! mirrors and certificate authorities.
 
+mod artifact;
 pub mod copy;
 mod error;
 mod layout;

@@ -143,6 +143,7 @@ impl ImageState {
         let layer = |(blob, layer): (_, &LayerDescriptor)| Layer {
             blob,
             diff_id: layer.diff_id,
+            content: layer.content.clone(),
         };
         let layers = blobs.zip(&self.resolved.layers).map(layer).collect();
         Ok(PulledImage {

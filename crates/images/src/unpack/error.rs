@@ -342,7 +342,7 @@ impl fmt::Display for EntryLocation {
 }
 
 /// Escapes and shortens an untrusted name for an error, so that it contains no control characters.
-pub(super) fn shown(name: &[u8]) -> String {
+pub(crate) fn shown(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut letters = text.chars();
     let mut shown: String = letters

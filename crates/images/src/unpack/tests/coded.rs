@@ -155,6 +155,7 @@ fn a_layer_must_be_what_the_image_says() {
         let layers = [Layer {
             blob: blob.clone(),
             diff_id: Some(diff_id),
+            content: LayerContent::Archive,
         }];
         unpack(
             &layers,
@@ -195,6 +196,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
     let layers = [Layer {
         blob: to.clone(),
         diff_id: None,
+        content: LayerContent::Archive,
     }];
     let done = unpack(
         &layers,
