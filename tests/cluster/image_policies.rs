@@ -149,7 +149,7 @@ fn requirements_of_the_cluster_are_followed_as_objects_come_change_and_go() {
     let release = signed.key("release");
     let object = |key: &str| signed.object("signed", &signed.host(), key);
     cluster.plane.apply(&[object(&release)]);
-    let status = cluster.wait_for("etcd", "Verified", "Accepted");
+    let status = cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
     let [is_verified, _, message] = condition(&status, "Verified").expect("it was waited for");
     assert_eq!(is_verified, "True");
     assert!(
@@ -172,8 +172,8 @@ fn requirements_of_the_cluster_are_followed_as_objects_come_change_and_go() {
     assert!(message.contains(&argo), "{message}");
 
     cluster.plane.apply(&[object(&release)]);
-    cluster.wait_for("etcd", "Verified", "Accepted");
-    cluster.wait_for("argo", "Verified", "Accepted");
+    cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
+    cluster.wait_for("argo", "Verified", "SignaturesAccepted");
 
     signed.delete("clusterimagepolicy", "signed");
     signed.wait_unverified("etcd");
@@ -206,7 +206,7 @@ fn an_object_of_the_namespace_counts_there_and_not_where_the_cluster_has_one() {
     cluster
         .plane
         .apply(&[signed.object("wider", &signed.host(), &release)]);
-    let status = cluster.wait_for("etcd", "Verified", "Accepted");
+    let status = cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
     let [.., message] = condition(&status, "Verified").expect("it was waited for");
     assert!(
         message.contains(&format!("docker:{} requires", signed.host())),
@@ -232,7 +232,7 @@ fn an_object_that_cannot_be_read_accepts_nothing_new_of_its_scopes_and_withdraws
     ]);
     let flags = ["--image-policies", "--policy-withdraws"];
     let replica = Replica::start(cluster, "one", &flags);
-    cluster.wait_for("etcd", "Verified", "Accepted");
+    cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
     let error = "cannot use the ClusterImagePolicy `unreadable`: policy.rootOfTrust: cannot use the key the inline data";
     assert!(replica.log().contains(error), "{}", replica.log());
 

@@ -106,8 +106,14 @@ impl Cluster {
             "-f",
             &format!("{DEPLOY}/components/image-policies/rbac.yaml"),
         ]);
-        let resource = "imagepolicies.config.openshift.io";
-        may(&self.plane, &["watch", resource, "--namespace", NAMESPACE]);
+        // `auth can-i` needs the definitions, which come later in some tests.
+        let path = format!("/apis/config.openshift.io/v1/namespaces/{NAMESPACE}/imagepolicies");
+        let user = format!("--as=system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
+        eventually(|| {
+            let output = self.plane.try_kubectl(&["get", "--raw", &path, &user], "");
+            let is_denied = output.stderr.contains("orbidden");
+            (!is_denied).then_some(())
+        });
     }
 
     /// Defines OpenShift's objects with requirements for images.
