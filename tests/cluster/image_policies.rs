@@ -1,4 +1,4 @@
-//! OpenShift's requirements for the signatures of images: objects that change while catalogs are
+//! `OpenShift`'s requirements for the signatures of images: objects that change while catalogs are
 //! served. OpenSSL makes the keys and signatures.
 
 use std::process::Command;
@@ -168,8 +168,8 @@ fn requirements_of_the_cluster_are_followed_as_objects_come_change_and_go() {
     );
     let argo = signed.push_signed("argo");
     cluster.plane.apply(&[catalog("argo", &argo)]);
-    let message = signed.wait_refused("argo", "signature");
-    assert!(message.contains(&argo), "{message}");
+    let message = signed.wait_refused("argo", "SIGNATURE_NOT_VERIFIED");
+    assert!(message.contains("/ns/argo@"), "{message}");
 
     cluster.plane.apply(&[object(&release)]);
     cluster.wait_for("etcd", "Verified", "SignaturesAccepted");

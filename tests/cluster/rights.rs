@@ -12,8 +12,8 @@ use crate::support::{Cluster, NAMESPACE, Replica, SERVICE_ACCOUNT, catalog, imag
 /// The rights that are named and not used here, with the reason.
 const UNUSED: [&str; 4] = [
     // An API server without streaming lists is asked to list.
-    "list config.openshift.io/imagepolicies",
     "list config.openshift.io/clusterimagepolicies",
+    "list config.openshift.io/imagepolicies",
     "list olm.operatorframework.io/clustercatalogs",
     "list operators.coreos.com/catalogsources",
 ];

@@ -116,7 +116,7 @@ impl Cluster {
         });
     }
 
-    /// Defines OpenShift's objects with requirements for images.
+    /// Defines `OpenShift`'s objects with requirements for images.
     pub(crate) fn define_image_policies(&self) {
         for (kind, plural, scope) in [
             ("ClusterImagePolicy", "clusterimagepolicies", "Cluster"),

@@ -1,4 +1,4 @@
-//! Requirements for the signatures of images from objects of the cluster: OpenShift's
+//! Requirements for the signatures of images from objects of the cluster: `OpenShift`'s
 //! `ClusterImagePolicy`, and `ImagePolicy` in the namespace of the controller.
 //!
 //! What is not known is not taken for nothing: until both kinds are listed, no image is accepted.

@@ -49,7 +49,7 @@ impl<K> Watched for K where
 pub(crate) struct WatchTask(JoinHandle<()>);
 
 /// A state of the list of all objects of a kind.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum ListState<'a> {
     /// All objects are listed, or one has changed.
     Listed,

@@ -1,4 +1,4 @@
-//! OpenShift's `ClusterImagePolicy` and `ImagePolicy`: which signatures images need. They are never
+//! `OpenShift`'s `ClusterImagePolicy` and `ImagePolicy`: which signatures images need. They are never
 //! written.
 //!
 //! Their specs are not typed here: one that cannot be read would fail the watch of all, where it must

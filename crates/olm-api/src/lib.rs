@@ -1,5 +1,5 @@
 //! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, what is read of `CatalogSource` of
-//! OLM v0, and the policies of OpenShift for the signatures of images.
+//! OLM v0, and the policies of `OpenShift` for the signatures of images.
 //!
 //! Names, texts and rules are a wire format that other programs depend on. This crate is data: it knows no cluster and
 //! no catalog.

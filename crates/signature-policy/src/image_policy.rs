@@ -1,5 +1,5 @@
-//! `ClusterImagePolicy` and `ImagePolicy` of OpenShift (config.openshift.io/v1), whose requirements
-//! are added to those of a policy as OpenShift's nodes have them.
+//! `ClusterImagePolicy` and `ImagePolicy` of `OpenShift` (config.openshift.io/v1), whose requirements
+//! are added to those of a policy as `OpenShift`'s nodes have them.
 //!
 //! All requirements of one scope must hold, also those of several objects and of the policy itself.
 //! A scope of an `ImagePolicy` that is in one of a `ClusterImagePolicy` counts for nothing.
@@ -18,7 +18,7 @@ use crate::json::JsonObject;
 use crate::loaded::LoadedRequirement;
 use crate::reference::DOCKER;
 
-/// Transport of images in the registry of OpenShift 3, for which nodes have the same scopes.
+/// Transport of images in the registry of `OpenShift` 3, for which nodes have the same scopes.
 const ATOMIC: &str = "atomic";
 
 /// Number of slashes from which on a scope means nothing to the transport [`ATOMIC`].

@@ -10,7 +10,7 @@
 //! | `json` | objects without unknown or repeated members |
 //! | `reference` | what a policy knows of an image: its identity and the scopes that may name it |
 //! | `document` | `policy.json` |
-//! | `image_policy` | objects of OpenShift that add requirements |
+//! | `image_policy` | objects of `OpenShift` that add requirements |
 //! | `lookup` | registries.d: where signatures are |
 //! | `identity` | which names in signatures are accepted |
 //! | `payload` | the signed text |

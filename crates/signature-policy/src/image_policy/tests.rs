@@ -8,7 +8,7 @@ use super::*;
 use crate::evidence::{Evidence, ImageSignatures, SignedManifest};
 use crate::{JudgeOptions, LoadedPolicy, Policy, PolicyReference, RefusalCode, VerdictState};
 
-/// What the code of OpenShift's machine-config-operator makes of objects.
+/// What the code of `OpenShift`'s machine-config-operator makes of objects.
 const RECORDED: &str = include_str!("../../tests/testdata/image_policies.jsonl");
 
 /// What is accepted there and not here, because the definition of the objects forbids it there.
