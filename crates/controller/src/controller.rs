@@ -23,6 +23,7 @@ use crate::desired::{
     CatalogObjectSet, DesiredCatalogs, name_of, pull_secret, resolved_source, serving_status,
 };
 use crate::desired_file::{DesiredCatalogsFile, SavedObjects};
+use crate::image_policies::ImagePolicyWatches;
 use crate::initial_lists::InitialLists;
 use crate::lease::LeaseCandidate;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
@@ -68,6 +69,7 @@ pub struct Controller {
     changes: mpsc::UnboundedReceiver<ClusterChange>,
     cluster_catalogs: Informer<ClusterCatalog>,
     catalog_sources: Option<Informer<CatalogSource>>,
+    image_policies: Option<ImagePolicyWatches>,
     pull: PullConfiguration,
     desired_file: DesiredCatalogsFile,
     initial_lists: InitialLists,
@@ -119,7 +121,7 @@ impl Controller {
             service_account: options.service_account.clone(),
             global: options.global_pull_secret.clone(),
         };
-        let pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
+        let mut pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
         let cluster_catalogs = Informer::start(
             Api::all(client.clone()),
             ClusterChange::ClusterCatalogs,
@@ -132,6 +134,14 @@ impl Controller {
                 sender.clone(),
             )
         });
+        let mut image_policies = options
+            .image_policies
+            .then(|| ImagePolicyWatches::start(client, &options.namespace, &sender));
+        if let Some(policies) = &mut image_policies {
+            pull.set_image_policies(policies.read());
+            // The catalogs of the file must not be loaded without the requirements.
+            pull.update(std::iter::empty());
+        }
         let desired_file = DesiredCatalogsFile::open(&options.desired_catalogs_file);
         let SavedObjects {
             cluster_catalogs: saved_catalogs,
@@ -149,8 +159,9 @@ impl Controller {
             waiting_reads,
             cluster_catalogs,
             catalog_sources,
+            image_policies,
             pull,
-            initial_lists: InitialLists::new(options.catalog_sources),
+            initial_lists: InitialLists::new(options.catalog_sources, options.image_policies),
             is_reconciled: false,
             objects: by_name(saved_catalogs.into_iter().map(Arc::new)),
             sources: saved_sources
@@ -208,7 +219,7 @@ impl Controller {
 
             let is_leader = *holder.borrow();
             // Objects of the file have no current resource version: writes wait for the list.
-            if self.initial_lists.has_cluster_catalogs() && is_leader {
+            if self.may_write() && is_leader {
                 self.begin_write();
             }
             self.status.metrics.is_leader.set(u64::from(is_leader));
@@ -243,6 +254,16 @@ impl Controller {
             // The task logs its failures.
             let _ = lease.await;
         }
+    }
+
+    /// Returns whether the objects and the decisions about their images are known well enough to
+    /// write status.
+    fn may_write(&self) -> bool {
+        let has_policies = self
+            .image_policies
+            .as_ref()
+            .is_none_or(|_| self.is_reconciled);
+        self.initial_lists.has_cluster_catalogs() && has_policies
     }
 
     /// Starts to read statuses for reads that wait at the barrier, if other replicas write them.
@@ -281,6 +302,7 @@ impl Controller {
 
     /// Applies a change of the cluster and those that are queued behind it.
     fn apply(&mut self, first: ClusterChange) {
+        let mut has_new_policies = false;
         let mut next = Some(first);
         while let Some(change) = next {
             match change {
@@ -314,6 +336,12 @@ impl Controller {
                         .map(Informer::objects)
                         .unwrap_or_default();
                 }
+                ClusterChange::ImagePolicies(list) => {
+                    if let Some(policies) = &mut self.image_policies {
+                        policies.update(list);
+                        has_new_policies = true;
+                    }
+                }
                 ClusterChange::ServiceAccount(account) => self.pull.set_service_account(account),
                 ClusterChange::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
                 // Its objects would be stale for ever. The panic ends the process, so that the
@@ -322,7 +350,20 @@ impl Controller {
             }
             next = self.changes.try_recv().ok();
         }
+        if has_new_policies {
+            self.read_image_policies();
+        }
         self.reconcile();
+    }
+
+    /// Passes the requirements of objects on to the clients for registries.
+    fn read_image_policies(&mut self) {
+        if let Some(policies) = &mut self.image_policies {
+            if policies.are_known() {
+                self.initial_lists.add_image_policies();
+            }
+            self.pull.set_image_policies(policies.read());
+        }
     }
 
     /// Updates the desired catalogs once the initial lists and all pull secrets are known.
@@ -465,11 +506,13 @@ impl Controller {
         self.status
             .queued
             .extend(late.map(|(name, _)| name.to_string()));
-        if self.initial_lists.pass_deadline(Instant::now()) {
+        if let Some(unknown) = self.initial_lists.pass_deadline(Instant::now()) {
             let waited_seconds = FIRST_RESPONSE_TIMEOUT.as_secs();
+            let kinds = unknown.join(", ");
             tracing::warn!(
                 waited_seconds,
-                "cannot list CatalogSources, serving the other catalogs meanwhile"
+                kinds,
+                "cannot list objects, serving what needs none of them meanwhile"
             );
             self.reconcile();
         }

@@ -14,6 +14,7 @@ mod events;
 mod failure;
 #[cfg(test)]
 mod fixture;
+mod image_policies;
 mod initial_lists;
 mod lease;
 mod metrics;
@@ -63,6 +64,9 @@ pub struct ControllerOptions {
     pub mode: ControllerMode,
     /// Serve the images of `CatalogSource` objects too.
     pub catalog_sources: bool,
+    /// Add the requirements of `ClusterImagePolicy` objects, and of `ImagePolicy` objects in the
+    /// namespace, to the signature policy.
+    pub image_policies: bool,
     /// Namespace of the Lease, of the `ServiceAccount`, and of the pull secrets that catalogs name.
     pub namespace: String,
     /// Identity of this replica, the `holderIdentity` of its Lease.
