@@ -75,17 +75,6 @@ impl SignedCluster {
         BASE64_STANDARD.encode(std::fs::read(path).expect("it was written"))
     }
 
-    /// An object that requires a signature of this key, given in base64.
-    fn object(&self, name: &str, scope: &str, key: &str) -> Value {
-        json!({
-            "apiVersion": "config.openshift.io/v1", "kind": "ClusterImagePolicy", "metadata": { "name": name },
-            "spec": {
-                "scopes": [scope],
-                "policy": { "rootOfTrust": { "policyType": "PublicKey", "publicKey": { "keyData": key } } },
-            },
-        })
-    }
-
     fn delete(&self, kind: &str, name: &str) {
         self.cluster
             .plane
@@ -130,6 +119,17 @@ fn openssl(arguments: &[&str]) {
     assert!(output.status.success(), "{output:?}");
 }
 
+/// A `ClusterImagePolicy` that requires a signature of this key, given in base64.
+fn cluster_image_policy(name: &str, scope: &str, key: &str) -> Value {
+    json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterImagePolicy", "metadata": { "name": name },
+        "spec": {
+            "scopes": [scope],
+            "policy": { "rootOfTrust": { "policyType": "PublicKey", "publicKey": { "keyData": key } } },
+        },
+    })
+}
+
 #[test]
 fn requirements_of_the_cluster_are_followed_as_objects_come_change_and_go() {
     let Some(signed) = SignedCluster::start() else {
@@ -147,7 +147,7 @@ fn requirements_of_the_cluster_are_followed_as_objects_come_change_and_go() {
 
     cluster.define_image_policies();
     let release = signed.key("release");
-    let object = |key: &str| signed.object("signed", &signed.host(), key);
+    let object = |key: &str| cluster_image_policy("signed", &signed.host(), key);
     cluster.plane.apply(&[object(&release)]);
     let status = cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
     let [is_verified, _, message] = condition(&status, "Verified").expect("it was waited for");
@@ -193,7 +193,7 @@ fn an_object_of_the_namespace_counts_there_and_not_where_the_cluster_has_one() {
     let etcd = signed.push_signed("etcd");
     let scope = format!("{}/ns/etcd", signed.host());
     let [release, other] = ["release", "other"].map(|key| signed.key(key));
-    let object = signed.object("signed", &scope, &other);
+    let object = cluster_image_policy("signed", &scope, &other);
     cluster.plane.apply(&[
         catalog("etcd", &etcd),
         in_namespace(object.clone(), "elsewhere"),
@@ -205,7 +205,7 @@ fn an_object_of_the_namespace_counts_there_and_not_where_the_cluster_has_one() {
     cluster.wait_for("etcd", "Verified", "Refused");
     cluster
         .plane
-        .apply(&[signed.object("wider", &signed.host(), &release)]);
+        .apply(&[cluster_image_policy("wider", &signed.host(), &release)]);
     let status = cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
     let [.., message] = condition(&status, "Verified").expect("it was waited for");
     assert!(
@@ -224,10 +224,11 @@ fn an_object_that_cannot_be_read_accepts_nothing_new_of_its_scopes_and_withdraws
     cluster.allow_image_policies();
     let [etcd, argo, knative] = ["etcd", "argo", "knative"].map(|name| signed.push_signed(name));
     let release = signed.key("release");
-    let object = |key: &str| signed.object("signed", &format!("{}/ns/etcd", signed.host()), key);
+    let object =
+        |key: &str| cluster_image_policy("signed", &format!("{}/ns/etcd", signed.host()), key);
     cluster.plane.apply(&[
         object(&release),
-        signed.object("unreadable", ELSEWHERE, "YQ=="),
+        cluster_image_policy("unreadable", ELSEWHERE, "YQ=="),
         catalog("etcd", &etcd),
     ]);
     let flags = ["--image-policies", "--policy-withdraws"];
@@ -237,7 +238,7 @@ fn an_object_that_cannot_be_read_accepts_nothing_new_of_its_scopes_and_withdraws
     assert!(replica.log().contains(error), "{}", replica.log());
 
     let scope = format!("{}/ns", signed.host());
-    let unreadable = signed.object("unreadable", &scope, "YQ==");
+    let unreadable = cluster_image_policy("unreadable", &scope, "YQ==");
     cluster
         .plane
         .apply(&[object("YQ=="), unreadable, catalog("argo", &argo)]);

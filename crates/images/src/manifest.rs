@@ -53,6 +53,7 @@ pub(super) struct ImageManifest {
     pub(super) config: Option<BlobDescriptor>,
     /// Layers, lowest first, without the digests that the image config names.
     layers: Vec<LayerDescriptor>,
+    manifest: Box<OciImageManifest>,
 }
 
 /// The digest and the length of a blob.
@@ -164,8 +165,7 @@ impl ManifestOrIndex {
         match (fields.manifests, fields.config) {
             (Some(_), None) => Ok(Self::Index(serde_json::from_slice(bytes).map_err(error)?)),
             (None, Some(_)) => {
-                let manifest = serde_json::from_slice(bytes).map_err(error)?;
-                ImageManifest::new(&manifest, resource).map(Self::Image)
+                ImageManifest::new(serde_json::from_slice(bytes).map_err(error)?).map(Self::Image)
             }
             (Some(_), Some(_)) => Err(unknown("manifests and a config".to_owned())),
             (None, None) => Err(unknown("neither manifests nor a config".to_owned())),
@@ -174,23 +174,23 @@ impl ManifestOrIndex {
 }
 
 impl ImageManifest {
-    fn new(manifest: &OciImageManifest, resource: &str) -> Result<Self, ImageError> {
+    fn new(manifest: Box<OciImageManifest>) -> Result<Self, ImageError> {
         let is_image = [IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE]
             .contains(&&*manifest.config.media_type);
-        if !is_image {
-            return Ok(Self {
-                config: None,
-                layers: artifact::layers(manifest, resource)?,
-            });
-        }
+        let config = if is_image {
+            Some(BlobDescriptor::new(&manifest.config)?)
+        } else {
+            None
+        };
         let layers = manifest
             .layers
             .iter()
             .map(LayerDescriptor::archive)
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            config: Some(BlobDescriptor::new(&manifest.config)?),
+            config,
             layers,
+            manifest,
         })
     }
 
@@ -226,13 +226,15 @@ impl ImageManifest {
     }
 
     /// Returns the kind and the layers of the image, given the bytes of its config if it has one.
+    /// Fails for an artifact that holds no catalog.
     pub(super) fn describe(
         self,
         config: Option<&[u8]>,
         resource: &str,
     ) -> Result<(ImageKind, Vec<LayerDescriptor>), ImageError> {
         let Some(config) = config else {
-            return Ok((ImageKind::Artifact, self.layers));
+            let layers = artifact::layers(&self.manifest, resource)?;
+            return Ok((ImageKind::Artifact, layers));
         };
         let error = |source| ImageError::Manifest {
             resource: format!("the config of {resource}"),
