@@ -1,3 +1,6 @@
+//! Policies that objects make: each kind and identity, beside what machine-config-operator's own
+//! functions make of the same objects.
+
 use std::fmt::Write as _;
 
 use serde::Deserialize;
