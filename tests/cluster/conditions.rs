@@ -139,7 +139,8 @@ const SHORT_DIGEST: &str = "source catalog content: error parsing image referenc
 const NO_TAG: &str = "source catalog content: cannot read the source: cannot find the tag `none` in `@/ns/good`: \
     check the name, or whether it was removed";
 const ARTIFACT: &str = "source catalog content: cannot read the source: cannot use `@/ns/artifact:v1` as a catalog: \
-    it is an artifact with 0 layers, not an image; the only layer of an artifact must be a tar of the catalog";
+    it is an artifact of another kind of the type `application/vnd.oci.empty.v1+json`; a catalog is an image, or an artifact \
+    whose only layer is a tar or whose layers have file names as titles, as `oras push` makes it";
 const NO_FOLDER: &str =
     "source catalog content: cannot unpack the image: the image has no directory `/configs`";
 const NOBODY: &str = "source catalog content: cannot read the source: cannot reach `127.0.0.1:1`: error sending \
