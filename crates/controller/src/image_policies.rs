@@ -1,7 +1,7 @@
 //! Requirements for the signatures of images from objects of the cluster: `OpenShift`'s
 //! `ClusterImagePolicy`, and `ImagePolicy` in the namespace of the controller.
 //!
-//! What is not known is not taken for nothing: until both kinds are listed, no image is accepted.
+//! Until both kinds are listed, no image is accepted: unknown requirements are not absent ones.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct PolicyList {
     state: PolicyListState,
 }
 
-/// What is known of the objects of one kind.
+/// Knowledge of the objects of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PolicyListState {
     /// All objects are listed.

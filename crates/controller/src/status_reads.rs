@@ -4,7 +4,7 @@
 //! content for the image in the status. The watch of a replica may be later than the watch of
 //! operator-controller, so that the replica cannot know that it is behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
@@ -30,14 +30,16 @@ pub const STATUS_READ_BACKOFF: Duration = Duration::from_secs(5);
 pub(crate) struct StatusReader {
     pub(crate) cluster_catalogs: Api<ClusterCatalog>,
     pub(crate) expected: ExpectedImages,
-    /// This replica writes the statuses, and knows them.
+    /// Whether this replica writes the statuses.
     pub(crate) is_leader: watch::Receiver<bool>,
 }
 
 impl StatusReader {
     /// Runs until the barrier is dropped.
-    pub(crate) async fn run(self, mut reads: mpsc::Receiver<WaitingRead>) {
+    pub(crate) async fn run(mut self, mut reads: mpsc::Receiver<WaitingRead>) {
         let mut paused_until = None;
+        // Statuses that this replica alone has written since it read them.
+        let mut own = BTreeSet::new();
         let mut batch = Vec::new();
         // A read waits for a request that begins after it, so that requests cannot be shared with
         // the reads that arrive while they run.
@@ -46,20 +48,31 @@ impl StatusReader {
             for read in batch.drain(..) {
                 by_name.entry(read.catalog.clone()).or_default().push(read);
             }
-            let is_paused = paused_until.is_some_and(|end| Instant::now() < end);
-            if is_paused || *self.is_leader.borrow() {
+            if paused_until.is_some_and(|end| Instant::now() < end) {
                 continue;
             }
+            // The former leader may have written until a moment ago.
+            if self.is_leader.has_changed().unwrap_or_default() {
+                own.clear();
+            }
+            let is_leader = *self.is_leader.borrow_and_update();
+            by_name.retain(|name, _| !own.contains(name));
 
-            let results = stream::iter(by_name)
+            let results: Vec<_> = stream::iter(by_name)
                 .map(async |(name, waiting)| {
                     let is_read = self.read(&name).await;
                     drop(waiting);
-                    is_read
+                    (name, is_read)
                 })
-                .buffer_unordered(MAX_STATUS_READS);
-            let has_failed = results.any(async |is_read| !is_read).await;
+                .buffer_unordered(MAX_STATUS_READS)
+                .collect()
+                .await;
+            let has_failed = results.iter().any(|(_, is_read)| !is_read);
             paused_until = has_failed.then(|| Instant::now() + STATUS_READ_BACKOFF);
+            if is_leader {
+                let read = results.into_iter().filter(|(_, is_read)| *is_read);
+                own.extend(read.map(|(name, _)| name));
+            }
         }
     }
 

@@ -291,7 +291,7 @@ pub enum ImageError {
         resource: String,
         /// Its type.
         artifact_type: String,
-        /// What artifacts of the type hold.
+        /// Kind of artifact that has the type.
         kind: &'static str,
     },
     /// A layer of an artifact has a title that cannot be the path of its file.
@@ -301,7 +301,7 @@ pub enum ImageError {
         resource: String,
         /// The title.
         title: String,
-        /// What is wrong with it.
+        /// Problem of the title.
         problem: &'static str,
     },
     /// An index has several artifacts and no image.

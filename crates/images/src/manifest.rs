@@ -4,6 +4,7 @@
 //! The input is verified already. This module does not know where it came from.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use fbc_grammar::Digest;
 use oci_client::manifest::{
@@ -17,7 +18,7 @@ use super::ImageError;
 use super::artifact;
 use super::limits::PullLimits;
 use super::signatures::ImageManifests;
-use super::unpack::LayerContent;
+use super::unpack::{Layer, LayerContent};
 
 /// Supported media types of manifests and indexes, which requests accept.
 pub(super) const MEDIA_TYPES: [&str; 4] = [
@@ -92,7 +93,7 @@ pub struct LayerDescriptor {
     pub bytes: u64,
     /// Digest of the uncompressed layer, if the image config or the artifact names one.
     pub diff_id: Option<Digest>,
-    /// What the layer holds.
+    /// Kind of content.
     pub content: LayerContent,
 }
 
@@ -280,6 +281,15 @@ impl ImageManifest {
 }
 
 impl LayerDescriptor {
+    /// Returns the layer, downloaded to this path.
+    pub fn downloaded(&self, blob: PathBuf) -> Layer {
+        Layer {
+            blob,
+            diff_id: self.diff_id,
+            content: self.content.clone(),
+        }
+    }
+
     /// Returns the layer of an archive, without the digest of its uncompressed bytes.
     pub(super) fn archive(descriptor: &OciDescriptor) -> Result<Self, ImageError> {
         let BlobDescriptor { digest, bytes } = BlobDescriptor::new(descriptor)?;

@@ -44,11 +44,11 @@ pub struct Layer {
     /// Expected SHA-256 of the uncompressed layer (`diff_id`), if the image config or the artifact
     /// names one.
     pub diff_id: Option<Digest>,
-    /// What the layer holds.
+    /// Kind of content.
     pub content: LayerContent,
 }
 
-/// What a layer holds.
+/// Content of a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayerContent {
     /// A tar archive.

@@ -49,11 +49,11 @@ pub struct Loader {
 
 /// Tells a [`LoaderTask`] which images other replicas serve.
 #[derive(Clone, Debug)]
-pub struct ExpectedImages(mpsc::UnboundedSender<ExpectedImage>);
+pub struct ExpectedImages(mpsc::UnboundedSender<ExpectImageRequest>);
 
-/// An image, by digest, that another replica serves of a catalog.
+/// Says that another replica serves an image, by digest, of a catalog.
 #[derive(Debug)]
-struct ExpectedImage {
+struct ExpectImageRequest {
     name: CatalogName,
     image: Arc<str>,
     /// Dropped when the image is known.
@@ -65,7 +65,7 @@ struct ExpectedImage {
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
-    expected: mpsc::UnboundedReceiver<ExpectedImage>,
+    expected: mpsc::UnboundedReceiver<ExpectImageRequest>,
     followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
@@ -210,7 +210,7 @@ impl ExpectedImages {
     pub fn expect(&self, name: CatalogName, image: Arc<str>) -> impl Future<Output = ()> + use<> {
         let (done, known) = oneshot::channel();
         // Without a task, nothing is served.
-        let _ = self.0.send(ExpectedImage { name, image, done });
+        let _ = self.0.send(ExpectImageRequest { name, image, done });
         async move {
             let _ = known.await;
         }
@@ -307,8 +307,8 @@ impl LoaderTask {
     }
 
     /// Polls the source of a catalog of which another replica serves another image.
-    fn expect(&mut self, expected: ExpectedImage) {
-        let ExpectedImage { name, image, done } = expected;
+    fn expect(&mut self, expected: ExpectImageRequest) {
+        let ExpectImageRequest { name, image, done } = expected;
         let statuses = self.writer.statuses();
         let published = self.catalogs.get(&name);
         let published = published.and_then(|catalog| catalog.published.as_ref());

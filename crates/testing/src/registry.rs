@@ -224,21 +224,6 @@ impl RegistryImage {
         )
     }
 
-    /// Creates an artifact, which has an empty config, with these archives as its layers.
-    #[must_use]
-    pub fn artifact(layers: &[Vec<u8>]) -> Self {
-        let empty = "application/vnd.oci.empty.v1+json";
-        let layer = "application/vnd.oci.image.layer.v1.tar+gzip";
-        let layers = layers.iter().map(|tar| gzip(tar)).collect();
-        Self::from_parts(
-            "application/vnd.oci.image.manifest.v1+json",
-            empty,
-            b"{}".to_vec(),
-            layer,
-            layers,
-        )
-    }
-
     /// Creates an artifact of a type, which has an empty config, with these layers.
     #[must_use]
     pub fn artifact_of(artifact_type: &str, layers: &[ArtifactLayer]) -> Self {

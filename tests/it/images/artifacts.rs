@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use images::ImageKind;
-use images::unpack::{CatalogRoot, Layer, UnpackLimits, UnpackedEntry, unpack};
+use images::unpack::{CatalogRoot, UnpackLimits, UnpackedEntry, unpack};
 use testing::ArtifactLayer;
 
 use super::{pull, settings};
@@ -31,11 +31,7 @@ async fn files(registry: &Registry, artifact: &RegistryImage) -> Result<Files, S
         .map(|(number, (described, bytes))| {
             let blob = folders.path(&format!("{number}"));
             fs::write(&blob, bytes).unwrap();
-            Layer {
-                blob,
-                diff_id: described.diff_id,
-                content: described.content.clone(),
-            }
+            described.downloaded(blob)
         })
         .collect();
     let root = CatalogRoot::for_artifact(None).unwrap();

@@ -11,10 +11,10 @@ use super::*;
 use crate::evidence::{Evidence, ImageSignatures, SignedManifest};
 use crate::{JudgeOptions, LoadedPolicy, Policy, PolicyReference, RefusalCode, VerdictState};
 
-/// What the code of `OpenShift`'s machine-config-operator makes of objects.
+/// Policies that the code of `OpenShift`'s machine-config-operator makes of objects.
 const RECORDED: &str = include_str!("../../tests/testdata/image_policies.jsonl");
 
-/// What is accepted there and not here, because the definition of the objects forbids it there.
+/// Objects that are accepted there and not here, because their definition forbids them there.
 const REFUSED_HERE: [&str; 1] = ["bad: no key"];
 
 #[derive(Deserialize)]
