@@ -77,6 +77,10 @@ impl Registry {
         let storage = folders.text("storage");
         let (child, address) = eventually(|| {
             let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
+            // Another registry that has the port would accept connections before this one ends.
+            if TcpStream::connect(address).is_ok() {
+                return None;
+            }
             folders.write(
                 "config.yml",
                 format!(
