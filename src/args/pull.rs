@@ -20,6 +20,10 @@ pub struct PullArgs {
     /// (PEM files, `*.crt` and `*.pem`)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub pull_cas_dir: Option<PathBuf>,
+    /// Add the requirements of `ClusterImagePolicies`, and of `ImagePolicies` in the namespace of the
+    /// controller, to the signature policy
+    #[arg(long)]
+    pub image_policies: bool,
     #[command(flatten)]
     pub registries: RegistryArgs,
 }

@@ -57,7 +57,7 @@ pub(super) fn controller(args: ControllerArgs) -> anyhow::Result<ExitCode> {
     }
     let folder = StoreFolder::open(&args.server)?;
     let settings = registry_settings(&args.pull, UnreadablePolicy::RefusesImages)?;
-    if !settings.signatures.has_policy() {
+    if !settings.signatures.has_policy() && !args.pull.image_policies {
         tracing::info!("{NO_POLICY}");
     }
     let options = options(&args, folder.path().join(DESIRED_CATALOGS_FILE))?;
@@ -120,6 +120,7 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
             access,
             metrics_access,
             edits: None,
+            read_barrier: Some(controller.read_barrier()),
             controller: Some(controller.metrics()),
             bundle_images,
         },
@@ -201,6 +202,7 @@ fn options(
             ControllerMode::Follow
         },
         catalog_sources: args.catalog_sources,
+        image_policies: args.pull.image_policies,
         base_url: args.base_url(&namespace),
         identity: identity(),
         lease: args.lease(),

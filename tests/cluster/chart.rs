@@ -8,11 +8,11 @@ use std::process::Command;
 use serde_json::{Value, json};
 use testing::{ControlPlane, deploy_tools};
 
-use crate::manifests::{assert_accepted, build, cluster_of_others, key, objects};
+use crate::manifests::{assert_accepted, build, build_with, cluster_of_others, key, objects};
 use crate::support::{DEPLOY, NAMESPACE};
 
 /// Each value with what it is set to; before it, what it needs to mean anything.
-const VALUES: [(&str, &str, &[&str]); 55] = [
+const VALUES: [(&str, &str, &[&str]); 56] = [
     ("image.repository", "quay.io/team/catalogql", &[]),
     ("image.tag", "1.2.3", &[]),
     (
@@ -36,6 +36,7 @@ const VALUES: [(&str, &str, &[&str]); 55] = [
     ("manage", "false", &[]),
     ("crds.install", "false", &[]),
     ("catalogSources", "true", &[]),
+    ("imagePolicies", "true", &[]),
     ("tls.mode", "secret", &[]),
     ("tls.mode", "serviceCA", &[]),
     ("tls.secretName", "own", &[]),
@@ -264,6 +265,10 @@ fn the_chart_renders_what_the_overlays_are() {
         let values: Vec<_> = values.iter().map(|value| set_text(value)).collect();
         assert_same(&render(&tools, &values).unwrap(), &built);
     }
+    let built = build_with("default", &["image-policies"]);
+    let Some(built) = built else { return };
+    let values = [set_text("imagePolicies=true")];
+    assert_same(&render(&tools, &values).unwrap(), &built);
 }
 
 #[test]

@@ -103,7 +103,11 @@ fn refused(cluster: &Cluster) -> Vec<Case> {
     let sqlite = cluster.push_image("ns/sqlite", "v1", &image_of("{}", &sqlite));
     let zeros = |count| format!("{host}/ns/good@sha256:{}", "0".repeat(count));
     let broken = cluster.push_image("ns/broken", "v1", &image_of("{\"schema\":", &configs));
-    let artifact = cluster.push_image("ns/artifact", "v1", &RegistryImage::artifact(&[]));
+    let artifact = cluster.push_image(
+        "ns/artifact",
+        "v1",
+        &RegistryImage::artifact_of("application/vnd.example", &[]),
+    );
     let no_folder = RegistryImage::image(MediaTypes::Oci, &[], &configs);
     let no_folder = cluster.push_image("ns/empty", "v1", &no_folder);
     let [progressing, serving, _] = retrying("error storing fbc: catalog.json:1: unexpected EOF");
@@ -139,7 +143,8 @@ const SHORT_DIGEST: &str = "source catalog content: error parsing image referenc
 const NO_TAG: &str = "source catalog content: cannot read the source: cannot find the tag `none` in `@/ns/good`: \
     check the name, or whether it was removed";
 const ARTIFACT: &str = "source catalog content: cannot read the source: cannot use `@/ns/artifact:v1` as a catalog: \
-    it is an artifact with 0 layers, not an image; the only layer of an artifact must be a tar of the catalog";
+    it is an artifact of another kind of the type `application/vnd.example`; a catalog is an image, or an artifact \
+    whose only layer is a tar or whose layers have file names as titles, as `oras push` makes it";
 const NO_FOLDER: &str =
     "source catalog content: cannot unpack the image: the image has no directory `/configs`";
 const NOBODY: &str = "source catalog content: cannot read the source: cannot reach `127.0.0.1:1`: error sending \

@@ -9,6 +9,7 @@ mod conditions;
 mod control_plane;
 mod edits;
 mod grpc_access;
+mod image_policies;
 mod informer;
 mod kube_access;
 mod kube_api;

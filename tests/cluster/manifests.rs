@@ -276,12 +276,13 @@ fn components_on_top_of_drop_in_move_to_its_namespace() {
         "auth",
         "catalog-sources",
         "httproute",
+        "image-policies",
         "ingress",
         "kube-api",
         "route",
         "after-drop-in",
     ];
-    let Some(left) = misplaced(&all[..6]) else {
+    let Some(left) = misplaced(&all[..7]) else {
         return;
     };
     assert!(left.len() > 8, "else nothing would be tested: {left:?}");
@@ -384,10 +385,9 @@ fn kubeconform_finds_every_object_as_the_api_server_describes_it() {
     assert!(!success && printed.contains("selectors"), "{printed}");
 }
 
-/// Lines of the overlay `drop-in` with these components that name the namespace of the other
-/// overlays. `None` as for [`ControlPlane::start`].
+/// The manifests of an overlay with these components. `None` as for [`ControlPlane::start`].
 #[track_caller]
-fn misplaced(components: &[&str]) -> Option<Vec<String>> {
+pub(crate) fn build_with(overlay: &str, components: &[&str]) -> Option<String> {
     let folder = Folders::new();
     let root = fs::canonicalize(folder.path("")).expect("the folder is there");
     // kustomize accepts no absolute paths.
@@ -398,11 +398,18 @@ fn misplaced(components: &[&str]) -> Option<Vec<String>> {
         .collect();
     let kustomization = json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": [format!("{deploy}/overlays/drop-in")], "components": components,
+        "resources": [format!("{deploy}/overlays/{overlay}")], "components": components,
     });
     // JSON is YAML.
     folder.write("kustomization.yaml", kustomization.to_string());
-    let manifests = ControlPlane::kustomize(&root)?;
+    ControlPlane::kustomize(&root)
+}
+
+/// Lines of the overlay `drop-in` with these components that name the namespace of the other
+/// overlays. `None` as for [`ControlPlane::start`].
+#[track_caller]
+fn misplaced(components: &[&str]) -> Option<Vec<String>> {
+    let manifests = build_with("drop-in", components)?;
     let names = [
         "namespace: catalogql",
         "catalogql.catalogql.",

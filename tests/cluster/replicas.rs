@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use testing::eventually;
+use serde_json::{Value, json};
+use testing::{eventually, exchange};
 
 use crate::support::{
     Cluster, LEASE_DURATION, Load, NAMESPACE, PACKAGES, Replica, SERVICE_ACCOUNT, catalog,
@@ -88,6 +88,51 @@ fn status_is_written_again_within_the_time_of_the_lease_when_its_holder_is_kille
     for load in loads {
         assert!(load.finish() >= 2 * QUERIES);
     }
+}
+
+#[test]
+fn a_replica_answers_no_former_content_once_the_status_names_another_image() {
+    let Some(mut cluster) = Cluster::start() else {
+        return;
+    };
+    let reference = cluster.push("ns/etcd", "v1", &package("etcd"));
+    cluster.plane.apply(&[catalog("etcd", &reference)]);
+    // After its end, no replica writes status.
+    let leader = Replica::start(&cluster, "one", &["--leader-elect-lease-duration=10m"]);
+    cluster.wait_for("etcd", "Serving", "Available");
+    let replica = Replica::start(&cluster, "two", &["--leader-elect-lease-duration=10m"]).ready();
+    drop(leader);
+    let status = || {
+        let request = "GET /catalogs/etcd/api/v1/all HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        exchange(replica.address, request.as_bytes(), false).status
+    };
+    assert_eq!(status(), 200);
+
+    let write = |image: &str| {
+        let patch = json!({ "status": { "resolvedSource": { "image": { "ref": image } } } });
+        let patch = format!("--patch={patch}");
+        cluster.plane.kubectl(&[
+            "patch",
+            "clustercatalog",
+            "etcd",
+            "--subresource=status",
+            "--type=merge",
+            &patch,
+        ]);
+    };
+    let object = cluster.plane.get(&["clustercatalog", "etcd"]);
+    let served = &object["status"]["resolvedSource"]["image"]["ref"];
+    // Without the registry, the replica cannot load what another one serves.
+    cluster.registry.stop();
+    for number in 1..=20 {
+        let image = format!("registry.example.com/ns/etcd@sha256:{number:064x}");
+        write(&image);
+        assert_eq!(status(), 503, "{image}");
+    }
+    write(served.as_str().expect("it is text"));
+    assert_eq!(status(), 200);
+    cluster.plane.stop_api_server();
+    assert_eq!(status(), 200);
 }
 
 #[test]

@@ -10,8 +10,10 @@ use crate::metrics::{METRICS, grant, metrics_address, scrape, token};
 use crate::support::{Cluster, NAMESPACE, Replica, SERVICE_ACCOUNT, catalog, image, package, with};
 
 /// The rights that are named and not used here, with the reason.
-const UNUSED: [&str; 2] = [
+const UNUSED: [&str; 4] = [
     // An API server without streaming lists is asked to list.
+    "list config.openshift.io/clusterimagepolicies",
+    "list config.openshift.io/imagepolicies",
     "list olm.operatorframework.io/clustercatalogs",
     "list operators.coreos.com/catalogsources",
 ];
@@ -151,7 +153,8 @@ fn do_everything(cluster: &Cluster) {
         "spec": { "sourceType": "grpc", "image": cluster.push("ns/argo", "v1", &package("argo")) },
     });
     cluster.plane.apply(&[object, source]);
-    let replica = Replica::start(cluster, "one", &["--catalog-sources", METRICS]).ready();
+    let flags = ["--catalog-sources", "--image-policies", METRICS];
+    let replica = Replica::start(cluster, "one", &flags).ready();
     cluster.wait_for("etcd", "Serving", "Available");
     let address = metrics_address(&replica);
     let reader = token(cluster, "reader", &[]);
@@ -177,6 +180,8 @@ fn the_controller_asks_for_what_its_roles_name_and_for_nothing_else() {
         return;
     };
     cluster.add_catalog_sources();
+    cluster.define_image_policies();
+    cluster.allow_image_policies();
     grant(&cluster);
     do_everything(&cluster);
     let ((asked, denied), named) = (asked(&cluster), named(&cluster));

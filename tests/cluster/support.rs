@@ -98,6 +98,53 @@ impl Cluster {
         );
     }
 
+    /// Lets the controller read the objects with requirements for images.
+    pub(crate) fn allow_image_policies(&self) {
+        self.plane.kubectl(&[
+            "apply",
+            "--server-side",
+            "-f",
+            &format!("{DEPLOY}/components/image-policies/rbac.yaml"),
+        ]);
+        // `auth can-i` needs the definitions, which come later in some tests.
+        let path = format!("/apis/config.openshift.io/v1/namespaces/{NAMESPACE}/imagepolicies");
+        let user = format!("--as=system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}");
+        eventually(|| {
+            let output = self.plane.try_kubectl(&["get", "--raw", &path, &user], "");
+            let is_denied = output.stderr.contains("orbidden");
+            (!is_denied).then_some(())
+        });
+    }
+
+    /// Defines `OpenShift`'s objects with requirements for images.
+    pub(crate) fn define_image_policies(&self) {
+        for (kind, plural, scope) in [
+            ("ClusterImagePolicy", "clusterimagepolicies", "Cluster"),
+            ("ImagePolicy", "imagepolicies", "Namespaced"),
+        ] {
+            let version = json!({
+                "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": {
+                    "type": "object", "required": ["spec"],
+                    "properties": { "spec": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+                } },
+            });
+            let names = json!({ "kind": kind, "plural": plural, "singular": kind.to_lowercase() });
+            self.plane.apply(&[json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": { "name": format!("{plural}.config.openshift.io") },
+                "spec": { "group": "config.openshift.io", "scope": scope, "names": names, "versions": [version] },
+            })]);
+        }
+        self.plane.kubectl(&[
+            "wait",
+            "--for=condition=Established",
+            "--timeout=60s",
+            "crd",
+            "--all",
+        ]);
+    }
+
     /// Adds the roles of who reads metrics, and lets the controller ask about them.
     pub(crate) fn add_access(&self) {
         self.plane.kubectl(&[

@@ -214,7 +214,7 @@ impl Server {
         body(&kube, list.expect("a request")).await;
         Self {
             graphql: GraphqlHttp::new(Arc::new(engine), &[]).router(),
-            icons: catalogd_http::router(reader.clone(), "test"),
+            icons: catalogd_http::router(reader.clone(), "test", None),
             kube,
             grpc: Grpc::new(reader.clone()).router(),
             callers: Callers::new(api_server(), Vec::new(), published),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use images::unpack::{CatalogRoot, Layer, UnpackLimits, unpack};
+use images::unpack::{CatalogRoot, Layer, LayerContent, UnpackLimits, unpack};
 use serde_json::{Value, json};
 
 use crate::support::{Archive, ETCD, Folders, Server, get, graphql};
@@ -200,6 +200,7 @@ fn a_cache_and_programs_in_an_image_are_passed_over_and_what_looks_like_a_progra
     let layers = [Layer {
         blob: folders.path("blob"),
         diff_id: None,
+        content: LayerContent::Archive,
     }];
     let unpacked = unpack(
         &layers,

@@ -1,5 +1,6 @@
 //! Images from registries and layouts: a real registry, and what can go wrong on the way from it.
 
+mod artifacts;
 mod community;
 mod faults;
 mod full_disk;

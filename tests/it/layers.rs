@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use images::unpack::{
-    CatalogRoot, FileContent, Layer, UnpackError, UnpackLimits, Unpacked, UnpackedEntry, unpack,
+    CatalogRoot, FileContent, Layer, LayerContent, UnpackError, UnpackLimits, Unpacked,
+    UnpackedEntry, unpack,
 };
 use loading::directory::list;
 
@@ -79,6 +80,7 @@ fn by_us(layers: &[Archive]) -> Result<Unpacked, UnpackError> {
         Layer {
             blob: folders.path(&number.to_string()),
             diff_id,
+            content: LayerContent::Archive,
         }
     });
     let layers: Vec<_> = layers.collect();

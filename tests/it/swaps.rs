@@ -79,7 +79,7 @@ fn every_body_is_whole_and_of_one_content_while_contents_are_replaced() {
     let listener = runtime.block_on(Listener::bind("127.0.0.1:0")).unwrap();
     let address = listener.address();
     runtime.spawn(listener.serve(
-        router(catalogs, "test"),
+        router(catalogs, "test", None),
         ListenOptions::default(),
         std::future::pending(),
     ));

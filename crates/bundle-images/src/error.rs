@@ -82,7 +82,9 @@ impl BundleImageError {
                 **source,
                 ImageError::TooLarge { .. }
                     | ImageError::TooManyLayers { .. }
-                    | ImageError::ArtifactLayers { .. }
+                    | ImageError::UnsupportedArtifact { .. }
+                    | ImageError::BadTitle { .. }
+                    | ImageError::AmbiguousArtifacts { .. }
                     | ImageError::ConfigLayers { .. }
                     | ImageError::Manifest { .. }
                     | ImageError::NotAManifest { .. }

@@ -110,12 +110,7 @@ async fn pull_layers(
     let fetched = registries.fetch(&resolved, scratch.path(), |_, _| ());
     let blobs = fetched.await.map_err(failed)?;
     let layers = blobs.into_iter().zip(&resolved.layers);
-    let layers = layers
-        .map(|(blob, layer)| Layer {
-            blob,
-            diff_id: layer.diff_id,
-        })
-        .collect();
+    let layers = layers.map(|(blob, layer)| layer.downloaded(blob)).collect();
     let labels = labels.clone();
     Ok(PulledBundle {
         image,

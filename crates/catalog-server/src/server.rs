@@ -36,7 +36,7 @@ use pages::Pages;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::pki_types::CertificateDer;
 use server_metrics::{ReloadCounters, ServerMetrics};
-use serving::Catalogs;
+use serving::{Catalogs, ReadBarrier};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -92,6 +92,8 @@ pub struct ServerParts<'a> {
     pub metrics_access: MetricsAccess,
     /// Directories that requests may edit.
     pub edits: Option<EditParts<'a>>,
+    /// Lets reads of whole catalogs wait for the status in the cluster, if there is a controller.
+    pub read_barrier: Option<ReadBarrier>,
     /// Counts reconciliations, if there is a controller.
     pub controller: Option<Arc<ControllerMetrics>>,
     /// Fetches manifests that requests ask for and catalogs do not have; `None` fetches none.
@@ -203,6 +205,7 @@ impl Server {
             access,
             metrics_access,
             edits,
+            read_barrier,
             controller,
             bundle_images,
         } = parts;
@@ -221,6 +224,7 @@ impl Server {
             guard: guard.clone(),
             is_traced: observation.traces.is_some(),
             bundle_images,
+            read_barrier,
         })?;
 
         let shared = ListenerParts {

@@ -23,7 +23,7 @@ use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
 use fbc::work::{UNIT, Work, WorkStopped};
-use serving::{Catalogs, Served};
+use serving::{Catalogs, ReadBarrier, Served};
 
 use lines::PeerBudget;
 use parameters::Parameters;
@@ -66,6 +66,8 @@ struct ApiState {
     line_ranges: Permits,
     /// Bounds concurrent searches and compressions.
     work: FairSemaphore<Peer>,
+    /// Lets this replica learn what the status of a catalog says before the catalog is read.
+    read_barrier: Option<ReadBarrier>,
 }
 
 /// Units of work up to which blobs are found on the thread of the connection: a tenth of a
@@ -77,7 +79,11 @@ pub(super) const ROUTES: [&str; 3] = [ALL, LEGACY_ALL, METAS];
 
 /// Returns the routes of whole catalogs and blobs, and catalogd's responses to requests that no
 /// route matches.
-pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
+pub(super) fn router(
+    catalogs: Catalogs,
+    build: &'static str,
+    read_barrier: Option<ReadBarrier>,
+) -> Router {
     let vary = async |mut response: Response| {
         response
             .headers_mut()
@@ -97,6 +103,7 @@ pub(super) fn router(catalogs: Catalogs, build: &'static str) -> Router {
             permits: Permits::new(MAX_COMPRESSED_STREAMS),
             line_ranges: Permits::new(MAX_LINE_RANGES_BYTES),
             work: FairSemaphore::per_processor(),
+            read_barrier,
         })
 }
 
@@ -106,16 +113,15 @@ fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
 
 async fn all(State(state): State<ApiState>, request: Request) -> Response {
     let (head, _) = request.into_parts();
-    match name::parse_name(&head.uri)
-        .and_then(|name| find_catalog(catalogs_of(&head.extensions, &state.catalogs), &name))
-    {
+    let catalogs = catalogs_of(&head.extensions, &state.catalogs);
+    match state.find_current(catalogs, &head.uri).await {
         Ok(served) => {
             let mut response = Resource::all(&served)
                 .respond(&head, &state.permits, &state.work)
                 .await;
             // Other clients see the headers of catalogd alone.
             if head.headers.contains_key(VIA) {
-                let snapshot = catalogs_of(&head.extensions, &state.catalogs).snapshot();
+                let snapshot = catalogs.snapshot();
                 let via = HeaderValue::from_str(&snapshot.via(&served.name));
                 response
                     .headers_mut()
@@ -151,6 +157,22 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
 }
 
 impl ApiState {
+    /// Finds a catalog to read it whole. Clients keep it as the content of the image that is in the
+    /// status of its `ClusterCatalog`, so that it must not be an older one.
+    async fn find_current(
+        &self,
+        catalogs: &Catalogs,
+        uri: &Uri,
+    ) -> Result<Arc<Served>, CatalogdError> {
+        let name = name::parse_name(uri)?;
+        // Names without a catalog must not cause requests to the API server.
+        let is_served = catalogs.snapshot().get(&name).is_some();
+        if let Some(barrier) = self.read_barrier.as_ref().filter(|_| is_served) {
+            barrier.wait(&name).await;
+        }
+        find_catalog(catalogs, &name)
+    }
+
     /// Finds the lines of the blobs that match a filter, with a permit of the peer if that takes
     /// long; `None` if the budget for line ranges is exhausted.
     async fn find(

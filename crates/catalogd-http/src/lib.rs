@@ -20,7 +20,7 @@ pub use catalogd::{
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;
 
-use serving::{Catalogs, ICONS};
+use serving::{Catalogs, ICONS, ReadBarrier};
 
 /// Path of the `OpenAPI` document.
 const DESCRIPTION: &str = "/openapi.json";
@@ -30,13 +30,18 @@ const DESCRIPTION: &str = "/openapi.json";
 /// or else from these.
 ///
 /// `build` identifies the code that decides what responses contain. It is part of entity tags, so
-/// that those of another build never match.
-pub fn router(catalogs: Catalogs, build: &'static str) -> Router {
+/// that those of another build never match. Reads of whole catalogs wait at the barrier, if there is
+/// one.
+pub fn router(
+    catalogs: Catalogs,
+    build: &'static str,
+    read_barrier: Option<ReadBarrier>,
+) -> Router {
     let icons = Router::new()
         .route(&icons_route(), get(icons::icon))
         .with_state(catalogs.clone());
     let description = Router::new().route(DESCRIPTION, get(openapi::openapi));
-    catalogd::router(catalogs, build)
+    catalogd::router(catalogs, build, read_barrier)
         .merge(icons)
         .merge(description)
 }

@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 
+use crate::image_policies::PolicyList;
 use crate::secret_name::SecretName;
 
 /// A change in the cluster.
@@ -11,6 +12,8 @@ pub(crate) enum ClusterChange {
     ClusterCatalogs,
     /// A `CatalogSource` changed, or the initial list is complete.
     CatalogSources,
+    /// An object with requirements for images changed, or the list of its kind.
+    ImagePolicies(PolicyList),
     ServiceAccount(Option<ServiceAccount>),
     Secret(SecretName, Option<Secret>),
     /// A watch has panicked: changes of its objects are not received any more.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use images::{Registries, RegistrySettings};
 use jiff::Timestamp;
 use kube::api::Api;
-use loading::{Loader, LoaderEvent, Report, SyncStatus};
+use loading::{ExpectedImages, Loader, LoaderEvent, Report, SyncStatus};
 use olm_api::{CatalogSource, ClusterCatalog};
-use serving::CatalogName;
+use serving::{CatalogName, ReadBarrier, WaitingRead, read_barrier};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
@@ -23,12 +23,14 @@ use crate::desired::{
     CatalogObjectSet, DesiredCatalogs, name_of, pull_secret, resolved_source, serving_status,
 };
 use crate::desired_file::{DesiredCatalogsFile, SavedObjects};
+use crate::image_policies::ImagePolicyWatches;
 use crate::initial_lists::InitialLists;
 use crate::lease::LeaseCandidate;
 use crate::metrics::{ControllerMetrics, ReconcileResult};
 use crate::pull::{FIRST_RESPONSE_TIMEOUT, PullConfiguration, PullSecretNames};
 use crate::readiness::{LoadState, Readiness};
 use crate::status::{FIRST_REPORT, Observed};
+use crate::status_reads::StatusReader;
 use crate::watches::Informer;
 use crate::writer::{ObjectWrite, StatusWriteError, StatusWriter, next_write};
 use crate::{ControllerError, ControllerMode, ControllerOptions};
@@ -67,6 +69,7 @@ pub struct Controller {
     changes: mpsc::UnboundedReceiver<ClusterChange>,
     cluster_catalogs: Informer<ClusterCatalog>,
     catalog_sources: Option<Informer<CatalogSource>>,
+    image_policies: Option<ImagePolicyWatches>,
     pull: PullConfiguration,
     desired_file: DesiredCatalogsFile,
     initial_lists: InitialLists,
@@ -81,6 +84,8 @@ pub struct Controller {
     loads: BTreeMap<CatalogName, LoadProgress>,
     readiness: Readiness,
     status: StatusWriteQueue,
+    read_barrier: ReadBarrier,
+    waiting_reads: mpsc::Receiver<WaitingRead>,
 }
 
 /// Queue of the objects that may need a write. One write runs at a time.
@@ -116,7 +121,7 @@ impl Controller {
             service_account: options.service_account.clone(),
             global: options.global_pull_secret.clone(),
         };
-        let pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
+        let mut pull = PullConfiguration::new(client.clone(), sender.clone(), names, settings)?;
         let cluster_catalogs = Informer::start(
             Api::all(client.clone()),
             ClusterChange::ClusterCatalogs,
@@ -129,6 +134,14 @@ impl Controller {
                 sender.clone(),
             )
         });
+        let mut image_policies = options
+            .image_policies
+            .then(|| ImagePolicyWatches::start(client, &options.namespace, &sender));
+        if let Some(policies) = &mut image_policies {
+            pull.set_image_policies(policies.read());
+            // The catalogs of the file must not be loaded without the requirements.
+            pull.update(std::iter::empty());
+        }
         let desired_file = DesiredCatalogsFile::open(&options.desired_catalogs_file);
         let SavedObjects {
             cluster_catalogs: saved_catalogs,
@@ -138,13 +151,17 @@ impl Controller {
             client: client.clone(),
             instance: options.identity.clone(),
         };
+        let (read_barrier, waiting_reads) = read_barrier();
         let mut controller = Self {
             loader,
             changes,
+            read_barrier,
+            waiting_reads,
             cluster_catalogs,
             catalog_sources,
+            image_policies,
             pull,
-            initial_lists: InitialLists::new(options.catalog_sources),
+            initial_lists: InitialLists::new(options.catalog_sources, options.image_policies),
             is_reconciled: false,
             objects: by_name(saved_catalogs.into_iter().map(Arc::new)),
             sources: saved_sources
@@ -171,6 +188,11 @@ impl Controller {
         Arc::clone(&self.status.metrics)
     }
 
+    /// Returns the barrier at which a read waits until this replica knows the status of the catalog.
+    pub fn read_barrier(&self) -> ReadBarrier {
+        self.read_barrier.clone()
+    }
+
     /// Returns a channel with the client for images that are not catalogs, such as those of bundles.
     pub fn registries(&self) -> watch::Receiver<Registries> {
         self.pull.common_registries()
@@ -188,6 +210,7 @@ impl Controller {
         mut stop: watch::Receiver<bool>,
     ) {
         let (holder, lease) = self.compete(stop.clone());
+        let reads = self.read_statuses(holder.clone(), lease.is_some());
         let mut holder_changes = holder.clone();
         let stopping = stop.clone();
         loop {
@@ -196,7 +219,7 @@ impl Controller {
 
             let is_leader = *holder.borrow();
             // Objects of the file have no current resource version: writes wait for the list.
-            if self.initial_lists.has_cluster_catalogs() && is_leader {
+            if self.may_write() && is_leader {
                 self.begin_write();
             }
             self.status.metrics.is_leader.set(u64::from(is_leader));
@@ -224,10 +247,39 @@ impl Controller {
                 _ = stop.wait_for(|stop| *stop) => break,
             }
         }
+        if let Some(reads) = reads {
+            reads.abort();
+        }
         if let Some(lease) = lease {
             // The task logs its failures.
             let _ = lease.await;
         }
+    }
+
+    /// Returns whether the objects and the decisions about their images are known well enough to
+    /// write status.
+    fn may_write(&self) -> bool {
+        let has_policies = self
+            .image_policies
+            .as_ref()
+            .is_none_or(|_| self.is_reconciled);
+        self.initial_lists.has_cluster_catalogs() && has_policies
+    }
+
+    /// Starts to read statuses for reads that wait at the barrier, if other replicas write them.
+    fn read_statuses(
+        &mut self,
+        is_leader: watch::Receiver<bool>,
+        has_replicas: bool,
+    ) -> Option<JoinHandle<()>> {
+        let (_, closed) = mpsc::channel(1);
+        let waiting = std::mem::replace(&mut self.waiting_reads, closed);
+        let reader = StatusReader {
+            cluster_catalogs: Api::all(self.status.writer.client.clone()),
+            expected: self.loader.expected_images(),
+            is_leader,
+        };
+        has_replicas.then(|| tokio::spawn(reader.run(waiting)))
     }
 
     /// Starts the leader election. Returns a channel that holds whether this replica writes.
@@ -250,6 +302,7 @@ impl Controller {
 
     /// Applies a change of the cluster and those that are queued behind it.
     fn apply(&mut self, first: ClusterChange) {
+        let mut has_new_policies = false;
         let mut next = Some(first);
         while let Some(change) = next {
             match change {
@@ -269,7 +322,7 @@ impl Controller {
                     self.status.queued.extend(new.map(|(name, _)| name.clone()));
                     // Before, the former objects are those of the file.
                     if self.is_reconciled {
-                        expect_new_images(&self.loader, &former, &self.objects);
+                        expect_new_images(&self.loader.expected_images(), &former, &self.objects);
                     }
                     self.status
                         .written
@@ -283,6 +336,12 @@ impl Controller {
                         .map(Informer::objects)
                         .unwrap_or_default();
                 }
+                ClusterChange::ImagePolicies(list) => {
+                    if let Some(policies) = &mut self.image_policies {
+                        policies.update(list);
+                        has_new_policies = true;
+                    }
+                }
                 ClusterChange::ServiceAccount(account) => self.pull.set_service_account(account),
                 ClusterChange::Secret(name, secret) => self.pull.set_secret(&name, secret.as_ref()),
                 // Its objects would be stale for ever. The panic ends the process, so that the
@@ -291,7 +350,20 @@ impl Controller {
             }
             next = self.changes.try_recv().ok();
         }
+        if has_new_policies {
+            self.read_image_policies();
+        }
         self.reconcile();
+    }
+
+    /// Passes the requirements of objects on to the clients for registries.
+    fn read_image_policies(&mut self) {
+        if let Some(policies) = &mut self.image_policies {
+            if policies.are_known() {
+                self.initial_lists.add_image_policies();
+            }
+            self.pull.set_image_policies(policies.read());
+        }
     }
 
     /// Updates the desired catalogs once the initial lists and all pull secrets are known.
@@ -434,11 +506,13 @@ impl Controller {
         self.status
             .queued
             .extend(late.map(|(name, _)| name.to_string()));
-        if self.initial_lists.pass_deadline(Instant::now()) {
+        if let Some(unknown) = self.initial_lists.pass_deadline(Instant::now()) {
             let waited_seconds = FIRST_RESPONSE_TIMEOUT.as_secs();
+            let kinds = unknown.join(", ");
             tracing::warn!(
                 waited_seconds,
-                "cannot list CatalogSources, serving the other catalogs meanwhile"
+                kinds,
+                "cannot list objects, serving what needs none of them meanwhile"
             );
             self.reconcile();
         }
@@ -611,7 +685,7 @@ fn by_name(
 /// Tells the loader the images that were written into the statuses of objects, by this replica or
 /// another one.
 fn expect_new_images(
-    loader: &Loader,
+    expected: &ExpectedImages,
     former: &BTreeMap<String, Arc<ClusterCatalog>>,
     objects: &BTreeMap<String, Arc<ClusterCatalog>>,
 ) {
@@ -621,7 +695,7 @@ fn expect_new_images(
         };
         let image = resolved_source(object).filter(|image| resolved_source(before) != Some(image));
         if let (Some(image), Ok(name)) = (image, CatalogName::new(name)) {
-            loader.expect_image(name, image.into());
+            drop(expected.expect(name, image.into()));
         }
     }
 }

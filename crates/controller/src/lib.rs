@@ -14,6 +14,7 @@ mod events;
 mod failure;
 #[cfg(test)]
 mod fixture;
+mod image_policies;
 mod initial_lists;
 mod lease;
 mod metrics;
@@ -21,6 +22,7 @@ mod pull;
 mod readiness;
 mod secret_name;
 mod status;
+mod status_reads;
 mod watches;
 mod writer;
 
@@ -36,6 +38,7 @@ pub use metrics::{ApiRequests, ControllerMetrics, ReconcileResult};
 pub use pull::FIRST_RESPONSE_TIMEOUT;
 pub use secret_name::SecretName;
 pub use status::{FIRST_REPORT, MAX_MESSAGE_BYTES, MAX_QUOTED_PROBLEM_BYTES};
+pub use status_reads::{MAX_STATUS_READS, STATUS_READ_BACKOFF, STATUS_READ_TIMEOUT};
 pub use writer::WRITE_TIMEOUT;
 
 /// Field manager of this program's server-side applies and patches.
@@ -61,6 +64,9 @@ pub struct ControllerOptions {
     pub mode: ControllerMode,
     /// Serve the images of `CatalogSource` objects too.
     pub catalog_sources: bool,
+    /// Add the requirements of `ClusterImagePolicy` objects, and of `ImagePolicy` objects in the
+    /// namespace, to the signature policy.
+    pub image_policies: bool,
     /// Namespace of the Lease, of the `ServiceAccount`, and of the pull secrets that catalogs name.
     pub namespace: String,
     /// Identity of this replica, the `holderIdentity` of its Lease.

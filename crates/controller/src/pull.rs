@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use images::{Registries, RegistryCredentials, RegistrySettings};
+use images::{
+    ImagePolicies, Registries, RegistryCredentials, RegistrySettings, SignaturePolicy,
+    SignatureVerification,
+};
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
 use kube::Client;
 use kube::api::Api;
@@ -34,6 +37,8 @@ pub(crate) struct PullConfiguration {
     namespace: String,
     global: Option<SecretName>,
     settings: RegistrySettings,
+    /// Requirements of objects, or why they are unknown; `None` if they are not used.
+    image_policies: Option<Result<ImagePolicies, String>>,
     /// Pull secrets of the controller's `ServiceAccount`; `None` until they are known.
     own: Option<Vec<SecretName>>,
     secrets: BTreeMap<SecretName, WatchedSecret>,
@@ -79,6 +84,7 @@ impl PullConfiguration {
             own: watched.is_none().then(Vec::new),
             secrets: BTreeMap::new(),
             common: watch::Sender::new(registries.clone()),
+            image_policies: None,
             clients: BTreeMap::from([(None, (settings.clone(), registries))]),
             settings,
             _service_account: watched,
@@ -87,6 +93,25 @@ impl PullConfiguration {
 
     pub(crate) fn set_settings(&mut self, settings: RegistrySettings) {
         self.settings = settings;
+    }
+
+    /// Adds requirements of objects to the signature policy. Where they are unknown, no image is
+    /// accepted.
+    pub(crate) fn set_image_policies(&mut self, policies: Result<ImagePolicies, String>) {
+        self.image_policies = Some(policies);
+    }
+
+    /// Returns the signature policy of the files with the requirements of objects.
+    fn signatures(&self) -> SignatureVerification {
+        let files = &self.settings.signatures;
+        match &self.image_policies {
+            None => files.clone(),
+            Some(Ok(policies)) => files.with_image_policies(policies),
+            Some(Err(reason)) => SignatureVerification {
+                policy: SignaturePolicy::Unreadable(reason.clone()),
+                ..files.clone()
+            },
+        }
     }
 
     pub(crate) fn set_service_account(&mut self, account: Option<ServiceAccount>) {
@@ -154,9 +179,13 @@ impl PullConfiguration {
         }
         self.clients
             .retain(|name, _| name.as_ref().is_none_or(|name| named.contains(name)));
+        let settings = RegistrySettings {
+            signatures: self.signatures(),
+            ..self.settings.clone()
+        };
         for own in [None].into_iter().chain(named.into_iter().map(Some)) {
             let first = own.as_ref().and_then(|own| catalog_secrets.get(own));
-            self.renew(own.clone(), first.into_iter().chain(&common));
+            self.renew(own.clone(), &settings, first.into_iter().chain(&common));
         }
         let common = self.registries(None);
         self.common.send_if_modified(|former| {
@@ -180,14 +209,19 @@ impl PullConfiguration {
     }
 
     /// Replaces a client if its settings changed. The others keep their connections.
-    fn renew<'a>(&mut self, key: Option<String>, secrets: impl Iterator<Item = &'a SecretName>) {
+    fn renew<'a>(
+        &mut self,
+        key: Option<String>,
+        settings: &RegistrySettings,
+        secrets: impl Iterator<Item = &'a SecretName>,
+    ) {
         let found = secrets.filter_map(|name| Some(self.secrets.get(name)?.credentials.clone()));
         let credentials = found
             .fold(RegistryCredentials::default(), RegistryCredentials::or)
-            .or(self.settings.credentials.clone());
+            .or(settings.credentials.clone());
         let settings = RegistrySettings {
             credentials,
-            ..self.settings.clone()
+            ..settings.clone()
         };
         if self
             .clients

@@ -48,6 +48,17 @@ impl<K> Watched for K where
 #[derive(Debug)]
 pub(crate) struct WatchTask(JoinHandle<()>);
 
+/// A state of the list of all objects of a kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ListState<'a> {
+    /// All objects are listed, or one has changed.
+    Listed,
+    /// The API server does not serve the kind, so that it has no objects.
+    NotServed,
+    /// The watch fails. Objects that were listed before stay known.
+    Failed(&'a watcher::Error),
+}
+
 /// Watches all objects of a kind and caches them.
 pub(crate) struct Informer<K: Watched> {
     store: Store<K>,
@@ -84,10 +95,28 @@ impl<K: Watched> Informer<K> {
         change: ClusterChange,
         changes: UnboundedSender<ClusterChange>,
     ) -> Self {
+        let change_of = move |state: ListState<'_>| match state {
+            ListState::Listed => Some(change.clone()),
+            ListState::NotServed | ListState::Failed(_) => None,
+        };
+        Self::start_with(api, change_of, changes)
+    }
+
+    /// Starts the watch. It sends the changes that states of the list are.
+    pub(crate) fn start_with(
+        api: Api<K>,
+        change_of: impl Fn(ListState<'_>) -> Option<ClusterChange> + Send + Sync + 'static,
+        changes: UnboundedSender<ClusterChange>,
+    ) -> Self {
         let (store, writer) = reflector::store();
+        let sender = changes.clone();
+        let send = move |state: ListState<'_>| match change_of(state) {
+            Some(change) => sender.send(change).is_ok(),
+            None => true,
+        };
         Self {
             store,
-            _task: WatchTask::spawn(inform(api, writer, change, changes.clone()), changes),
+            _task: WatchTask::spawn(inform(api, writer, send), changes),
         }
     }
 
@@ -97,11 +126,11 @@ impl<K: Watched> Informer<K> {
     }
 }
 
+/// Watches until `send` returns that the receiver is gone.
 async fn inform<K: Watched>(
     api: Api<K>,
     mut writer: reflector::store::Writer<K>,
-    change: ClusterChange,
-    changes: UnboundedSender<ClusterChange>,
+    send: impl Fn(ListState<'_>) -> bool,
 ) {
     let kind = <K as Resource>::kind(&()).into_owned();
     let mut has_streaming_lists = true;
@@ -125,7 +154,7 @@ async fn inform<K: Watched>(
                     is_failing = false;
                     writer.apply_watcher_event(&event);
                     let is_partial = matches!(event, Event::Init | Event::InitApply(_));
-                    if !is_partial && changes.send(change.clone()).is_err() {
+                    if !is_partial && !send(ListState::Listed) {
                         return;
                     }
                 }
@@ -137,7 +166,18 @@ async fn inform<K: Watched>(
                     has_streaming_lists = false;
                     break;
                 }
-                Err(error) => log(&kind, &error, &mut is_failing),
+                Err(error) => {
+                    let state = if status_code(&error) == Some(404) {
+                        log_absent(&kind, &mut is_failing);
+                        ListState::NotServed
+                    } else {
+                        log(&kind, &error, &mut is_failing);
+                        ListState::Failed(&error)
+                    };
+                    if !send(state) {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -179,6 +219,16 @@ fn log(kind: &str, error: &watcher::Error, is_failing: &mut bool) {
         tracing::debug!(kind, error, "the watch failed again");
     } else {
         tracing::warn!(kind, error, "the watch failed, watching again with backoff");
+    }
+}
+
+/// Logs that the API server does not serve a kind, once until it does.
+fn log_absent(kind: &str, is_failing: &mut bool) {
+    if !std::mem::replace(is_failing, true) {
+        tracing::info!(
+            kind,
+            "the API server does not serve the kind, watching it once it does"
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use images::unpack::{CatalogRoot, Layer, UnpackLimits, UnpackedEntry, unpack};
+use images::unpack::{CatalogRoot, Layer, LayerContent, UnpackLimits, UnpackedEntry, unpack};
 use testing::Archive;
 
 /// Unpacks the bytes as a layer, and again as entries of one. Whatever a layer holds, nothing of it
@@ -35,6 +35,7 @@ fn unpacked(blobs: &[&[u8]]) -> Option<BTreeMap<String, Vec<u8>>> {
         layers.push(Layer {
             blob: work.path().join(number.to_string()),
             diff_id: None,
+            content: LayerContent::Archive,
         });
         fs::write(&layers[number].blob, blob).expect("files can be written");
     }

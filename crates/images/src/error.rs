@@ -282,15 +282,37 @@ pub enum ImageError {
         /// Maximum number of layers.
         limit: usize,
     },
-    /// An artifact does not have exactly one layer.
+    /// An artifact is of a kind that holds no catalog.
     #[error(
-        "cannot use {resource} as a catalog: it is an artifact with {layers} layers, not an image; the only layer of an artifact must be a tar of the catalog"
+        "cannot use {resource} as a catalog: it is {kind} of the type `{artifact_type}`; a catalog is an image, or an artifact whose only layer is a tar or whose layers have file names as titles, as `oras push` makes it"
     )]
-    ArtifactLayers {
+    UnsupportedArtifact {
         /// The artifact.
         resource: String,
-        /// Number of layers.
-        layers: usize,
+        /// Its type.
+        artifact_type: String,
+        /// Kind of artifact that has the type.
+        kind: &'static str,
+    },
+    /// A layer of an artifact has a title that cannot be the path of its file.
+    #[error("cannot use {resource} as a catalog: the title `{title}` of a layer {problem}")]
+    BadTitle {
+        /// The artifact.
+        resource: String,
+        /// The title.
+        title: String,
+        /// Problem of the title.
+        problem: &'static str,
+    },
+    /// An index has several artifacts and no image.
+    #[error(
+        "cannot select a catalog in {resource}: it has {artifacts} artifacts and no image; name one of them by digest"
+    )]
+    AmbiguousArtifacts {
+        /// The index.
+        resource: String,
+        /// Number of artifacts.
+        artifacts: usize,
     },
     /// An image config does not belong to the manifest.
     #[error("cannot use {resource}: its config lists {diff_ids} layers and its manifest {layers}")]

@@ -6,6 +6,7 @@
 //! and never holds a whole layer in memory. It reads no configuration: callers provide credentials,
 //! mirrors and certificate authorities.
 
+mod artifact;
 pub mod copy;
 mod error;
 mod layout;
@@ -34,7 +35,10 @@ pub use registries::{
     RegistrySettings, ResolvedImage, find_tls_error, install_crypto_provider, parse_certificates,
     range_start, retry_after,
 };
-pub use signature_policy::{Judgement, RefusalCode, Verdict, VerdictState, VerifiedManifest};
+pub use signature_policy::{
+    ImagePolicies, ImagePolicyKind, Judgement, RefusalCode, UnreadableImagePolicy, Verdict,
+    VerdictState, VerifiedManifest,
+};
 pub use signatures::{
     MAX_SIGNATURE_BYTES, SIGNATURE_TIMEOUT, SIGNATURES_TIMEOUT, SignaturePolicy,
     SignatureVerification,

@@ -4,6 +4,7 @@
 //! The input is verified already. This module does not know where it came from.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use fbc_grammar::Digest;
 use oci_client::manifest::{
@@ -14,8 +15,10 @@ use oci_client::manifest::{
 use serde::Deserialize;
 
 use super::ImageError;
+use super::artifact;
 use super::limits::PullLimits;
 use super::signatures::ImageManifests;
+use super::unpack::{Layer, LayerContent};
 
 /// Supported media types of manifests and indexes, which requests accept.
 pub(super) const MEDIA_TYPES: [&str; 4] = [
@@ -49,7 +52,9 @@ pub(super) enum ManifestOrIndex {
 pub(super) struct ImageManifest {
     /// Descriptor of the image config; `None` for an artifact, whose config has no meaning here.
     pub(super) config: Option<BlobDescriptor>,
-    layers: Vec<BlobDescriptor>,
+    /// Layers, lowest first, without the digests that the image config names.
+    layers: Vec<LayerDescriptor>,
+    manifest: Box<OciImageManifest>,
 }
 
 /// The digest and the length of a blob.
@@ -75,7 +80,7 @@ pub enum ImageKind {
         /// Labels of the image config.
         labels: BTreeMap<String, String>,
     },
-    /// Another OCI artifact. Its only layer is an archive of the catalog.
+    /// Another OCI artifact, whose layers are files or archives of the catalog.
     Artifact,
 }
 
@@ -86,8 +91,10 @@ pub struct LayerDescriptor {
     pub digest: Digest,
     /// Length of the blob in bytes.
     pub bytes: u64,
-    /// Digest of the uncompressed layer, if the image config names one.
+    /// Digest of the uncompressed layer, if the image config or the artifact names one.
     pub diff_id: Option<Digest>,
+    /// Kind of content.
+    pub content: LayerContent,
 }
 
 /// An image that a reference has been resolved to.
@@ -159,7 +166,7 @@ impl ManifestOrIndex {
         match (fields.manifests, fields.config) {
             (Some(_), None) => Ok(Self::Index(serde_json::from_slice(bytes).map_err(error)?)),
             (None, Some(_)) => {
-                ImageManifest::new(&serde_json::from_slice(bytes).map_err(error)?).map(Self::Image)
+                ImageManifest::new(serde_json::from_slice(bytes).map_err(error)?).map(Self::Image)
             }
             (Some(_), Some(_)) => Err(unknown("manifests and a config".to_owned())),
             (None, None) => Err(unknown("neither manifests nor a config".to_owned())),
@@ -168,7 +175,7 @@ impl ManifestOrIndex {
 }
 
 impl ImageManifest {
-    fn new(manifest: &OciImageManifest) -> Result<Self, ImageError> {
+    fn new(manifest: Box<OciImageManifest>) -> Result<Self, ImageError> {
         let is_image = [IMAGE_CONFIG_MEDIA_TYPE, IMAGE_DOCKER_CONFIG_MEDIA_TYPE]
             .contains(&&*manifest.config.media_type);
         let config = if is_image {
@@ -179,9 +186,13 @@ impl ImageManifest {
         let layers = manifest
             .layers
             .iter()
-            .map(BlobDescriptor::new)
+            .map(LayerDescriptor::archive)
             .collect::<Result<_, _>>()?;
-        Ok(Self { config, layers })
+        Ok(Self {
+            config,
+            layers,
+            manifest,
+        })
     }
 
     /// Checks the manifest against the limits. `resource` names the image in errors.
@@ -212,31 +223,19 @@ impl ImageManifest {
         if bytes > limits.layer_bytes {
             return Err(too_large("the layers", bytes, limits.layer_bytes));
         }
-        if self.config.is_none() && layers != 1 {
-            return Err(ImageError::ArtifactLayers {
-                resource: resource.to_owned(),
-                layers,
-            });
-        }
         Ok(())
     }
 
     /// Returns the kind and the layers of the image, given the bytes of its config if it has one.
+    /// Fails for an artifact that holds no catalog.
     pub(super) fn describe(
-        &self,
+        self,
         config: Option<&[u8]>,
         resource: &str,
     ) -> Result<(ImageKind, Vec<LayerDescriptor>), ImageError> {
-        let layer = |layer: &BlobDescriptor, diff_id| LayerDescriptor {
-            digest: layer.digest,
-            bytes: layer.bytes,
-            diff_id,
-        };
         let Some(config) = config else {
-            return Ok((
-                ImageKind::Artifact,
-                self.layers.iter().map(|blob| layer(blob, None)).collect(),
-            ));
+            let layers = artifact::layers(&self.manifest, resource)?;
+            return Ok((ImageKind::Artifact, layers));
         };
         let error = |source| ImageError::Manifest {
             resource: format!("the config of {resource}"),
@@ -270,11 +269,36 @@ impl ImageManifest {
             .collect::<Result<Vec<_>, _>>()?;
         let layers = self
             .layers
-            .iter()
+            .into_iter()
             .zip(diff_ids)
-            .map(|(blob, diff_id)| layer(blob, Some(diff_id)))
+            .map(|(layer, diff_id)| LayerDescriptor {
+                diff_id: Some(diff_id),
+                ..layer
+            })
             .collect();
         Ok((ImageKind::Container { labels }, layers))
+    }
+}
+
+impl LayerDescriptor {
+    /// Returns the layer, downloaded to this path.
+    pub fn downloaded(&self, blob: PathBuf) -> Layer {
+        Layer {
+            blob,
+            diff_id: self.diff_id,
+            content: self.content.clone(),
+        }
+    }
+
+    /// Returns the layer of an archive, without the digest of its uncompressed bytes.
+    pub(super) fn archive(descriptor: &OciDescriptor) -> Result<Self, ImageError> {
+        let BlobDescriptor { digest, bytes } = BlobDescriptor::new(descriptor)?;
+        Ok(Self {
+            digest,
+            bytes,
+            diff_id: None,
+            content: LayerContent::Archive,
+        })
     }
 }
 
@@ -295,7 +319,8 @@ impl BlobDescriptor {
     }
 }
 
-/// Returns the entries of an index that are images or indexes, without attestations.
+/// Returns the entries of an index that are images, indexes or artifacts which may hold a catalog,
+/// without attestations.
 pub(super) fn images(index: &OciImageIndex) -> impl Iterator<Item = &ImageIndexEntry> {
     index.manifests.iter().filter(|entry| {
         let is_attestation = entry
@@ -305,12 +330,20 @@ pub(super) fn images(index: &OciImageIndex) -> impl Iterator<Item = &ImageIndexE
         let has_unknown_platform = entry.platform.as_ref().is_some_and(|platform| {
             platform.os.to_string() == "unknown" && platform.architecture.to_string() == "unknown"
         });
-        !is_attestation && !has_unknown_platform && MEDIA_TYPES.contains(&&*entry.media_type)
+        let is_refused = entry
+            .artifact_type
+            .as_deref()
+            .is_some_and(|artifact_type| artifact::refused_kind(artifact_type).is_some());
+        !is_attestation
+            && !has_unknown_platform
+            && !is_refused
+            && MEDIA_TYPES.contains(&&*entry.media_type)
     })
 }
 
 /// Selects a manifest of an index: that of the preferred platform, else the first for the same
-/// operating system, else the first. `resource` names the index in errors.
+/// operating system, else the first that is no artifact, else the only artifact. `resource` names
+/// the index in errors.
 pub(super) fn select(
     index: &OciImageIndex,
     resource: &str,
@@ -333,8 +366,11 @@ pub(super) fn select(
             is_linux(entry) && architecture(entry).as_deref() == Some(PREFERRED_PLATFORM.1)
         })
         .or_else(|| images(index).find(is_linux))
-        .or_else(|| images(index).next())
-        .ok_or_else(|| ImageError::NoImage(resource.to_owned()))?;
+        .or_else(|| images(index).find(|entry| entry.artifact_type.is_none()));
+    let entry = match entry {
+        Some(entry) => entry,
+        None => only_artifact(index, resource)?,
+    };
     let platform = entry.platform.as_ref().map(|platform| {
         let variant = platform
             .variant
@@ -347,6 +383,22 @@ pub(super) fn select(
         manifest: BlobDescriptor::parse(&entry.digest, entry.size)?,
         platform,
     })
+}
+
+/// Returns the only artifact of an index without images.
+fn only_artifact<'i>(
+    index: &'i OciImageIndex,
+    resource: &str,
+) -> Result<&'i ImageIndexEntry, ImageError> {
+    let artifacts: Vec<_> = images(index).collect();
+    match artifacts[..] {
+        [] => Err(ImageError::NoImage(resource.to_owned())),
+        [only] => Ok(only),
+        _ => Err(ImageError::AmbiguousArtifacts {
+            resource: resource.to_owned(),
+            artifacts: artifacts.len(),
+        }),
+    }
 }
 
 /// Parses a digest, which must be a SHA-256.

@@ -13,9 +13,9 @@ use content_digest::DigestHasher;
 use jiff::Timestamp;
 use oci_client::manifest::{OciDescriptor, OciImageManifest};
 use signature_policy::{
-    AttachedSignature, Evidence, ImageSignatures, Judgement, LoadedPolicy, LookupConfig,
-    MAX_PAYLOAD_BYTES, MAX_SIGNATURES, NeededSignatures, PolicyReference, SIMPLE_SIGNING,
-    SignedManifest, Verdict,
+    AttachedSignature, Evidence, ImagePolicies, ImageSignatures, JudgeOptions, Judgement,
+    LoadedPolicy, LookupConfig, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, NeededSignatures,
+    PolicyReference, SIMPLE_SIGNING, SignedManifest, Verdict,
 };
 
 use crate::manifest::BlobDescriptor;
@@ -33,6 +33,8 @@ pub struct SignatureVerification {
     pub policy: SignaturePolicy,
     /// The files of registries.d.
     pub lookup: LookupConfig,
+    /// Settings of a policy that is made of objects only.
+    pub options: JudgeOptions,
 }
 
 /// The policy that decides whether images are accepted.
@@ -58,7 +60,7 @@ impl PartialEq for SignatureVerification {
             (SignaturePolicy::Unreadable(one), SignaturePolicy::Unreadable(other)) => one == other,
             _ => false,
         };
-        is_same && self.lookup == other.lookup
+        is_same && self.lookup == other.lookup && self.options == other.options
     }
 }
 
@@ -74,6 +76,24 @@ pub(crate) struct ImageManifests {
 }
 
 impl SignatureVerification {
+    /// Adds the requirements of objects. Without a policy, images of other scopes are accepted as
+    /// before.
+    #[must_use]
+    pub fn with_image_policies(&self, policies: &ImagePolicies) -> Self {
+        let base = match &self.policy {
+            _ if policies.is_empty() => return self.clone(),
+            SignaturePolicy::Unreadable(_) => return self.clone(),
+            SignaturePolicy::Loaded(policy) => LoadedPolicy::clone(policy),
+            SignaturePolicy::None => LoadedPolicy::accept_anything(self.options),
+        };
+        let policy = base.with_image_policies(policies);
+        Self {
+            policy: SignaturePolicy::Loaded(Arc::new(policy)),
+            lookup: self.lookup.clone().with_attachments(policies.scopes()),
+            options: self.options,
+        }
+    }
+
     /// Returns whether there is a policy, readable or not.
     pub fn has_policy(&self) -> bool {
         !matches!(self.policy, SignaturePolicy::None)
@@ -105,6 +125,7 @@ impl SignatureVerification {
                 session,
                 lookup: &self.lookup,
                 needed: policy.needed_signatures(&image),
+                has_attachments: self.lookup.has_attachments(&image),
             };
             let mut budget = SignatureBudget::new();
             fetch.all(&mut evidence.manifest, &mut budget).await;
@@ -137,6 +158,10 @@ impl SignatureVerification {
             }
         };
         let image = policy_reference(source).ok()?;
+        if let Some(reason) = policy.unreadable_for(&image) {
+            let unreadable = || Verdict::unreadable(reason.to_owned());
+            return Some(kept.unwrap_or_else(|| self.judgement(unreadable(), Evidence::default())));
+        }
         let evidence = match &kept {
             Some(kept) => kept.evidence.clone(),
             None => Evidence::default(),
@@ -179,6 +204,8 @@ struct SignatureFetch<'a> {
     session: &'a RegistrySession,
     lookup: &'a LookupConfig,
     needed: NeededSignatures,
+    /// Attachments are read from wherever the image is.
+    has_attachments: bool,
 }
 
 impl SignatureFetch<'_> {
@@ -191,8 +218,9 @@ impl SignatureFetch<'_> {
             let is_on = physical
                 .as_ref()
                 .and_then(|image| self.lookup.sigstore_attachments(image));
-            self.attached(manifest, is_on.unwrap_or(true), budget).await;
-            if is_on.unwrap_or(true) {
+            let is_on = self.has_attachments || is_on.unwrap_or(true);
+            self.attached(manifest, is_on, budget).await;
+            if is_on {
                 bundles::fetch(self.session, manifest, budget).await;
             }
         }

@@ -25,6 +25,7 @@ use fbc_grammar::Digest;
 
 pub use apply::MAX_NAME_BYTES;
 pub use download::{DownloadedFile, unpack_download};
+pub(crate) use error::shown;
 pub use error::{EntryLocation, UnpackError};
 pub use links::MAX_LINK_HOPS;
 pub use plain::TreeUnpacker;
@@ -42,8 +43,20 @@ use stream::{LayerStream, StreamCounters};
 pub struct Layer {
     /// Path of the file with the blob.
     pub blob: PathBuf,
-    /// Expected SHA-256 of the uncompressed layer (`diff_id`), if the image config names one.
+    /// Expected SHA-256 of the uncompressed layer (`diff_id`), if the image config or the artifact
+    /// names one.
     pub diff_id: Option<Digest>,
+    /// Kind of content.
+    pub content: LayerContent,
+}
+
+/// Content of a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LayerContent {
+    /// A tar archive.
+    Archive,
+    /// One file with this path from the top of the image, or a tar archive: the first bytes decide.
+    FileOrArchive(String),
 }
 
 /// Number of an archive that is no layer of an image.
@@ -153,6 +166,17 @@ pub fn unpack(
     let mut image = LayeredImage::new(root, limits, folder)?;
     let counters = StreamCounters::default();
     for (number, layer) in (1..).zip(layers) {
+        if let LayerContent::FileOrArchive(path) = &layer.content {
+            let start = download::read_start(layer, number, limits)?;
+            if !download::is_archive(&start) {
+                download::check_start(&start)?;
+                let mut stream =
+                    LayerStream::open(layer, number, limits, &counters, &mut progress)?;
+                image.apply_file(number, path, &mut stream)?;
+                stream.finish()?;
+                continue;
+            }
+        }
         let stream = LayerStream::open(layer, number, limits, &counters, &mut progress)?;
         let mut archive = tar::Archive::new(stream);
         image.apply(number, &mut archive, &counters.content_end)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use images::unpack::{self, CatalogFile, CatalogRoot, Layer, UnpackLimits, Unpacked};
-use images::{ImageKind, ImageSource, Judgement, LayerDescriptor, Registries, ResolvedImage};
+use images::{ImageKind, ImageSource, Judgement, Registries, ResolvedImage};
 use store::ScratchFolder;
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 
@@ -140,11 +140,10 @@ impl ImageState {
             progress(LoadStep::Fetch, done, total);
         });
         let blobs = blobs.await?.into_iter();
-        let layer = |(blob, layer): (_, &LayerDescriptor)| Layer {
-            blob,
-            diff_id: layer.diff_id,
-        };
-        let layers = blobs.zip(&self.resolved.layers).map(layer).collect();
+        let layers = blobs
+            .zip(&self.resolved.layers)
+            .map(|(blob, layer)| layer.downloaded(blob))
+            .collect();
         Ok(PulledImage {
             scratch,
             layers,

@@ -12,7 +12,7 @@ use serving::{
     Verification,
 };
 use store::Store;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -44,14 +44,20 @@ pub const READY_AFTER: Duration = Duration::from_mins(2);
 pub struct Loader {
     specs: watch::Sender<Vec<CatalogSpec>>,
     refresher: Refresher,
-    expected: mpsc::UnboundedSender<ExpectedImage>,
+    expected: ExpectedImages,
 }
 
-/// An image, by digest, that another replica serves of a catalog.
+/// Tells a [`LoaderTask`] which images other replicas serve.
+#[derive(Clone, Debug)]
+pub struct ExpectedImages(mpsc::UnboundedSender<ExpectImageRequest>);
+
+/// Says that another replica serves an image, by digest, of a catalog.
 #[derive(Debug)]
-struct ExpectedImage {
+struct ExpectImageRequest {
     name: CatalogName,
     image: Arc<str>,
+    /// Dropped when the image is known.
+    done: oneshot::Sender<()>,
 }
 
 /// Loads catalogs and publishes them: [`LoaderTask::run`].
@@ -59,7 +65,7 @@ struct ExpectedImage {
 pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
-    expected: mpsc::UnboundedReceiver<ExpectedImage>,
+    expected: mpsc::UnboundedReceiver<ExpectImageRequest>,
     followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
@@ -171,7 +177,7 @@ impl Loader {
             Self {
                 specs: sender,
                 refresher: Refresher(request),
-                expected: expect,
+                expected: ExpectedImages(expect),
             },
             task,
         )
@@ -191,11 +197,23 @@ impl Loader {
         self.refresher.clone()
     }
 
+    /// Returns a sender of the images that other replicas serve.
+    pub fn expected_images(&self) -> ExpectedImages {
+        self.expected.clone()
+    }
+}
+
+impl ExpectedImages {
     /// Says that another replica serves this image (by digest) of a catalog now. If this one serves
-    /// another image, its source is polled at once, and the catalog is behind until then.
-    pub fn expect_image(&self, name: CatalogName, image: Arc<str>) {
+    /// another image, its source is polled at once, and the catalog is behind until then. The result
+    /// need not be awaited.
+    pub fn expect(&self, name: CatalogName, image: Arc<str>) -> impl Future<Output = ()> + use<> {
+        let (done, known) = oneshot::channel();
         // Without a task, nothing is served.
-        let _ = self.expected.send(ExpectedImage { name, image });
+        let _ = self.0.send(ExpectImageRequest { name, image, done });
+        async move {
+            let _ = known.await;
+        }
     }
 }
 
@@ -260,7 +278,7 @@ impl LoaderTask {
                     self.reconcile(&specs, attempts, &observe);
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
-                Some(expected) = self.expected.recv() => self.expect(&expected),
+                Some(expected) = self.expected.recv() => self.expect(expected),
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
@@ -289,20 +307,24 @@ impl LoaderTask {
     }
 
     /// Polls the source of a catalog of which another replica serves another image.
-    fn expect(&mut self, expected: &ExpectedImage) {
-        let ExpectedImage { name, image } = expected;
+    fn expect(&mut self, expected: ExpectImageRequest) {
+        let ExpectImageRequest { name, image, done } = expected;
         let statuses = self.writer.statuses();
-        let published = self.catalogs.get(name);
+        let published = self.catalogs.get(&name);
         let published = published.and_then(|catalog| catalog.published.as_ref());
         let served = published.and_then(|published| published.content.image.as_ref());
-        if served.is_none_or(|served| served == image) {
-            statuses.clear_expected_image(name.as_str());
-            return;
-        }
-        statuses.set_expected_image(name.as_str(), Arc::clone(image));
-        if let Some(running) = self.running_source(name) {
+        let is_published = served.is_some();
+        let is_served = served == Some(&image);
+        let is_new = statuses.set_expected_image(name.as_str(), image);
+        if is_served {
+            statuses.set_polled(name.as_str());
+        } else if is_published
+            && is_new
+            && let Some(running) = self.running_source(&name)
+        {
             running.refreshes.wake();
         }
+        drop(done);
     }
 
     /// Returns the source of a desired catalog, with its task.
@@ -535,9 +557,7 @@ impl LoaderTask {
                 .statuses()
                 .set(spec.name.as_str(), load_status.clone());
             if is_current {
-                self.writer
-                    .statuses()
-                    .clear_expected_image(spec.name.as_str());
+                self.writer.statuses().set_polled(spec.name.as_str());
             }
         }
         if let Some(running) = self

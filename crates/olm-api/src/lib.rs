@@ -1,5 +1,5 @@
-//! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, and what is read of `CatalogSource`
-//! of OLM v0.
+//! Objects of the Kubernetes API that describe catalogs: `ClusterCatalog` of OLM v1, what is read of `CatalogSource` of
+//! OLM v0, and the policies of `OpenShift` for the signatures of images.
 //!
 //! Names, texts and rules are a wire format that other programs depend on. This crate is data: it knows no cluster and
 //! no catalog.
@@ -9,6 +9,7 @@ mod catalog_source;
 #[expect(clippy::duplicated_attributes, reason = "print columns of one type")]
 mod cluster_catalog;
 pub mod conditions;
+mod image_policy;
 mod schema;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -19,6 +20,7 @@ pub use cluster_catalog::{
     AvailabilityMode, CatalogSourceUnion, CatalogUrls, ClusterCatalog, ClusterCatalogSpec,
     ClusterCatalogStatus, ImageCatalogSource, ResolvedImageSource, ResolvedSource, SourceType,
 };
+pub use image_policy::{ClusterImagePolicy, ClusterImagePolicySpec, ImagePolicy, ImagePolicySpec};
 
 /// The label that holds the name of a `ClusterCatalog`, so that selectors can name one.
 pub const NAME_LABEL: &str = "olm.operatorframework.io/metadata.name";

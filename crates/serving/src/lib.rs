@@ -6,6 +6,7 @@
 mod cache;
 mod history;
 mod name;
+mod read_barrier;
 mod status;
 mod verification;
 mod visibility;
@@ -25,6 +26,7 @@ use tokio::sync::watch;
 pub use cache::{BoundedCache, CacheUsage};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, CatalogNameError};
+pub use read_barrier::{QUEUED_READS, ReadBarrier, WaitingRead, read_barrier};
 pub use status::{
     CatalogSourceKind, FailureReason, LoadFailure, LoadStatus, LoadStatuses, MAX_BEHIND,
     SourceDescription,

@@ -35,6 +35,8 @@ struct ExpectedImage {
     /// Reference by digest.
     image: Arc<str>,
     since: Instant,
+    /// The source was polled since.
+    is_polled: bool,
 }
 
 /// Outcome of the last attempts to load a catalog.
@@ -148,23 +150,40 @@ impl LoadStatuses {
         configured.expected.remove(name);
     }
 
-    /// Sets the image that another replica serves of a catalog.
-    pub fn set_expected_image(&self, name: &str, image: Arc<str>) {
-        let since = Instant::now();
-        let expected = ExpectedImage { image, since };
-        self.lock().expected.insert(name.to_owned(), expected);
+    /// Sets the image that another replica serves of a catalog. Returns whether it is another one
+    /// than before.
+    pub fn set_expected_image(&self, name: &str, image: Arc<str>) -> bool {
+        let expected = &mut self.lock().expected;
+        // The time and the poll of an image that is expected already count.
+        if expected
+            .get(name)
+            .is_some_and(|former| former.image == image)
+        {
+            return false;
+        }
+        let new = ExpectedImage {
+            image,
+            since: Instant::now(),
+            is_polled: false,
+        };
+        expected.insert(name.to_owned(), new);
+        true
     }
 
-    /// Clears the expected image of a catalog, whose source was polled since it was set.
-    pub fn clear_expected_image(&self, name: &str) {
-        self.lock().expected.remove(name);
+    /// Says that the source of a catalog was polled since its expected image was set.
+    pub fn set_polled(&self, name: &str) {
+        if let Some(expected) = self.lock().expected.get_mut(name) {
+            expected.is_polled = true;
+        }
     }
 
     /// Returns whether another replica serves another image of a catalog than this one.
     pub(super) fn is_behind(&self, name: &str, image: Option<&str>) -> bool {
         let configured = self.lock();
         configured.expected.get(name).is_some_and(|expected| {
-            Some(&*expected.image) != image && expected.since.elapsed() < MAX_BEHIND
+            !expected.is_polled
+                && Some(&*expected.image) != image
+                && expected.since.elapsed() < MAX_BEHIND
         })
     }
 

@@ -15,8 +15,7 @@ use crate::json::{JsonError, JsonObject, elements};
 /// A policy as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
-    default: Vec<Requirement>,
-    transports: BTreeMap<String, BTreeMap<String, Vec<Requirement>>>,
+    pub(crate) table: ScopeTable<Requirement>,
     /// SHA-256 of the text.
     pub(crate) digest: Digest,
 }
@@ -141,8 +140,10 @@ impl Policy {
             }
         }
         Ok(Self {
-            default,
-            transports,
+            table: ScopeTable {
+                default,
+                transports,
+            },
             digest: content_digest::digest(text.as_bytes()),
         })
     }
@@ -160,9 +161,9 @@ impl Policy {
             }
             Ok(converted)
         };
-        let default = all(&self.default).map_err(|error| error.within("default"))?;
+        let default = all(&self.table.default).map_err(|error| error.within("default"))?;
         let mut transports = BTreeMap::new();
-        for (transport, scopes) in &self.transports {
+        for (transport, scopes) in &self.table.transports {
             let mut converted = BTreeMap::new();
             for (scope, list) in scopes {
                 let list = all(list)
@@ -179,10 +180,10 @@ impl Policy {
 }
 
 /// Requirements by transports and scopes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScopeTable<R> {
-    default: Vec<R>,
-    transports: BTreeMap<String, BTreeMap<String, Vec<R>>>,
+    pub(crate) default: Vec<R>,
+    pub(crate) transports: BTreeMap<String, BTreeMap<String, Vec<R>>>,
 }
 
 impl<R> ScopeTable<R> {
@@ -479,7 +480,10 @@ fn one_source(
     }
 }
 
-fn required_text(object: &JsonObject<'_>, name: &'static str) -> Result<String, PolicyError> {
+pub(crate) fn required_text(
+    object: &JsonObject<'_>,
+    name: &'static str,
+) -> Result<String, PolicyError> {
     let text: String = object.require(name)?;
     if text.is_empty() {
         Err(PolicyError::new(format!("`{name}` is empty")))
@@ -506,7 +510,7 @@ fn file(path: &str) -> Result<DataSource, PolicyError> {
     }
 }
 
-fn inline(data: &str) -> Result<DataSource, PolicyError> {
+pub(crate) fn inline(data: &str) -> Result<DataSource, PolicyError> {
     let bytes = BASE64_STANDARD
         .decode(data)
         .map_err(|error| PolicyError::new(format!("cannot decode base64: {error}")))?;

@@ -50,26 +50,32 @@ impl SignedIdentity {
                 }
                 Self::ExactReference(reference)
             }
-            "exactRepository" => {
-                let repository: String = object.require("dockerRepository")?;
-                NamedImage::parse(&repository).map_err(PolicyError::from_display)?;
-                Self::ExactRepository(repository)
+            "exactRepository" => Self::exact_repository(object.require("dockerRepository")?)?,
+            _ => Self::remap_identity(object.require("prefix")?, object.require("signedPrefix")?)?,
+        })
+    }
+
+    /// Accepts signatures for one repository.
+    pub(crate) fn exact_repository(repository: String) -> Result<Self, PolicyError> {
+        NamedImage::parse(&repository).map_err(PolicyError::from_display)?;
+        Ok(Self::ExactRepository(repository))
+    }
+
+    /// Accepts signatures for the image with a prefix of its name replaced.
+    pub(crate) fn remap_identity(
+        prefix: String,
+        signed_prefix: String,
+    ) -> Result<Self, PolicyError> {
+        for prefix in [&prefix, &signed_prefix] {
+            if !is_prefix(prefix) {
+                return Err(PolicyError::new(format!(
+                    "the prefix `{prefix}` is neither a host nor a repository with its host"
+                )));
             }
-            _ => {
-                let prefix: String = object.require("prefix")?;
-                let signed_prefix: String = object.require("signedPrefix")?;
-                for prefix in [&prefix, &signed_prefix] {
-                    if !is_prefix(prefix) {
-                        return Err(PolicyError::new(format!(
-                            "the prefix `{prefix}` is neither a host nor a repository with its host"
-                        )));
-                    }
-                }
-                Self::RemapIdentity {
-                    prefix,
-                    signed_prefix,
-                }
-            }
+        }
+        Ok(Self::RemapIdentity {
+            prefix,
+            signed_prefix,
         })
     }
 

@@ -10,6 +10,7 @@
 //! | `json` | objects without unknown or repeated members |
 //! | `reference` | what a policy knows of an image: its identity and the scopes that may name it |
 //! | `document` | `policy.json` |
+//! | `image_policy` | objects of `OpenShift` that add requirements |
 //! | `lookup` | registries.d: where signatures are |
 //! | `identity` | which names in signatures are accepted |
 //! | `payload` | the signed text |
@@ -27,6 +28,7 @@ mod certificate;
 mod document;
 mod evidence;
 mod identity;
+mod image_policy;
 mod json;
 mod judgement;
 mod key;
@@ -51,6 +53,7 @@ pub use evidence::{
     ImageSignatures, MAX_ANNOTATION_BYTES, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, REKOR_ANNOTATION,
     SIGNATURE_ANNOTATION, SIMPLE_SIGNING, SignedManifest,
 };
+pub use image_policy::{ImagePolicies, ImagePolicyKind, UnreadableImagePolicy};
 pub use judgement::{Judgement, MAX_JUDGEMENT_BYTES};
 pub use key::{MAX_KEYRING_BYTES, MAX_KEYS, MAX_OPENPGP_BYTES, OPENPGP_RSA_BITS};
 pub use loaded::{JudgeOptions, LoadedPolicy, NeededSignatures};

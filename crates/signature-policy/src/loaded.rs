@@ -19,7 +19,8 @@ use crate::sigstore::{LoadedTrust, SigstoreRequirement};
 use crate::simple::SimpleRequirement;
 use crate::subject::SignatureSubject;
 use crate::{
-    Policy, PolicyReference, Refusal, RefusalCode, Verdict, VerdictState, VerifiedManifest,
+    ImagePolicies, Policy, PolicyReference, Refusal, RefusalCode, Verdict, VerdictState,
+    VerifiedManifest,
 };
 
 /// Settings beside the policy.
@@ -51,11 +52,13 @@ pub struct LoadedPolicy {
 }
 
 #[derive(Clone, Debug)]
-enum LoadedRequirement {
+pub(crate) enum LoadedRequirement {
     InsecureAcceptAnything,
     Reject,
     SigstoreSigned(Box<SigstoreRequirement>),
     SignedBy(Box<SimpleRequirement>),
+    /// The object that has the requirement cannot be read.
+    Unreadable(String),
 }
 
 /// An image that is judged.
@@ -103,6 +106,17 @@ impl Policy {
             options,
             digest: reader.hasher.finish(),
         })
+    }
+}
+
+impl Requirement {
+    /// Loads a requirement that names no files.
+    pub(crate) fn load_inline(&self) -> Result<LoadedRequirement, PolicyError> {
+        let mut reader = SourceReader {
+            read: |_: &Path| Err(io::ErrorKind::Unsupported.into()),
+            hasher: DigestHasher::new(),
+        };
+        reader.requirement(self)
     }
 }
 
@@ -238,6 +252,32 @@ impl LoadedPolicy {
         }
     }
 
+    /// Adds the requirements of objects.
+    #[must_use]
+    pub fn with_image_policies(mut self, policies: &ImagePolicies) -> Self {
+        policies.scopes.add_to(&mut self.table, |requirement| {
+            matches!(requirement, LoadedRequirement::InsecureAcceptAnything)
+        });
+        let mut hasher = DigestHasher::new();
+        hasher.update(self.digest.as_bytes());
+        hasher.update(policies.digest().as_bytes());
+        self.digest = hasher.finish();
+        self
+    }
+
+    /// Returns why the policy decides nothing about an image, although it does about others: an
+    /// object with requirements for it cannot be read.
+    pub fn unreadable_for(&self, image: &PolicyReference) -> Option<&str> {
+        let requirements = self.table.find(image).requirements;
+        requirements.iter().find_map(|requirement| {
+            if let LoadedRequirement::Unreadable(reason) = requirement {
+                Some(reason.as_str())
+            } else {
+                None
+            }
+        })
+    }
+
     /// SHA-256 of the policy, its keys and the options.
     pub fn digest(&self) -> Digest {
         self.digest
@@ -248,7 +288,9 @@ impl LoadedPolicy {
         let mut needed = NeededSignatures::default();
         for requirement in self.table.find(image).requirements {
             match requirement {
-                LoadedRequirement::Reject => return NeededSignatures::default(),
+                LoadedRequirement::Reject | LoadedRequirement::Unreadable(_) => {
+                    return NeededSignatures::default();
+                }
                 LoadedRequirement::InsecureAcceptAnything => {}
                 LoadedRequirement::SigstoreSigned(_) => needed.sigstore = true,
                 LoadedRequirement::SignedBy(requirement) => needed.simple |= requirement.can_hold(),
@@ -266,6 +308,12 @@ impl LoadedPolicy {
     pub fn judge(&self, image: &PolicyReference, evidence: &Evidence, now: Timestamp) -> Verdict {
         let applicable = self.table.find(image);
         let scope = applicable.name();
+        if let Some(reason) = self.unreadable_for(image) {
+            return Verdict {
+                scope,
+                ..Verdict::unreadable(reason.to_owned())
+            };
+        }
         let requirements = applicable.requirements;
         let judged = JudgedImage {
             image,
@@ -333,6 +381,7 @@ impl LoadedRequirement {
             Self::Reject => "reject",
             Self::SigstoreSigned(_) => "sigstoreSigned",
             Self::SignedBy(_) => "signedBy",
+            Self::Unreadable(_) => "unreadable",
         }
     }
 }
@@ -358,6 +407,10 @@ impl JudgedImage<'_> {
                 LoadedRequirement::SignedBy(requirement) => {
                     fulfilled.add(self.verify_simple(requirement, manifest));
                 }
+                LoadedRequirement::Unreadable(reason) => fulfilled.refusals.push(Refusal {
+                    code: RefusalCode::PolicyUnreadable,
+                    message: reason.clone(),
+                }),
                 LoadedRequirement::SigstoreSigned(requirement) => {
                     fulfilled.add(self.verify_sigstore(requirement, manifest));
                 }

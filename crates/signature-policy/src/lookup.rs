@@ -1,6 +1,6 @@
 //! registries.d: where the signatures of images are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use content_digest::DigestHasher;
 use fbc_grammar::Digest;
@@ -17,6 +17,8 @@ pub struct LookupConfig {
     docker: BTreeMap<String, LookupNamespace>,
     /// Base URL where no file names one.
     default_lookaside: Option<String>,
+    /// Scopes whose images have sigstore attachments, whatever the files say.
+    attachment_scopes: BTreeSet<String>,
 }
 
 /// An error in a file of registries.d.
@@ -127,6 +129,25 @@ impl LookupConfig {
         }
     }
 
+    /// Turns sigstore attachments on for the images of these scopes, from wherever they are pulled.
+    #[must_use]
+    pub fn with_attachments<'a>(self, scopes: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut attachment_scopes = self.attachment_scopes;
+        attachment_scopes.extend(scopes.into_iter().map(str::to_owned));
+        Self {
+            attachment_scopes,
+            ..self
+        }
+    }
+
+    /// Returns whether sigstore attachments are to be read for an image even where a file turns them
+    /// off for the location that has it.
+    pub fn has_attachments(&self, image: &PolicyReference) -> bool {
+        let identity = std::iter::once(image.identity());
+        let mut names = identity.chain(image.namespaces().iter().map(String::as_str));
+        names.any(|name| self.attachment_scopes.contains(name))
+    }
+
     /// Returns the base URL of the signatures of an image that are not in its registry.
     pub fn lookaside(&self, image: &PolicyReference) -> Option<&str> {
         let named = self.find(image, |namespace| {
@@ -198,6 +219,21 @@ mod tests {
             LookupConfig::default().sigstore_attachments(&image("quay.io/b")),
             None
         );
+        let with_scopes = config
+            .clone()
+            .with_attachments(["quay.io/b", "*.example.com"]);
+        for (text, expected) in [
+            ("quay.io/b:1", true),
+            ("a.example.com:5000/b", true),
+            ("quay.io/c:1", false),
+        ] {
+            assert_eq!(
+                with_scopes.has_attachments(&image(text)),
+                expected,
+                "{text}"
+            );
+            assert!(!config.has_attachments(&image(text)), "{text}");
+        }
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub use layout::{CONFIGS, Layout, digest};
 pub use link::Link;
 pub use proxy::{Proxy, ProxyAction, RecordedRequest, respond};
 pub use registry::{
-    CONFIGS_LABEL, MediaTypes, Registry, RegistryImage, fixed_port, tar_archive, tool_command,
+    ArtifactLayer, CONFIGS_LABEL, MediaTypes, Registry, RegistryImage, fixed_port, tar_archive,
+    tool_command,
 };
 pub use seeded::SeededRandom;
 pub use skipped::report_skipped;

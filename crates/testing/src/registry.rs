@@ -38,6 +38,14 @@ pub struct RegistryImage {
     manifests: Vec<RegistryImage>,
 }
 
+/// A layer of an artifact.
+#[derive(Clone)]
+pub struct ArtifactLayer {
+    media_type: String,
+    annotations: serde_json::Map<String, Value>,
+    bytes: Vec<u8>,
+}
+
 /// The family of media types that an image is described with.
 #[derive(Clone, Copy)]
 pub enum MediaTypes {
@@ -69,6 +77,10 @@ impl Registry {
         let storage = folders.text("storage");
         let (child, address) = eventually(|| {
             let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
+            // Another registry that has the port would accept connections before this one ends.
+            if TcpStream::connect(address).is_ok() {
+                return None;
+            }
             folders.write(
                 "config.yml",
                 format!(
@@ -148,6 +160,41 @@ impl Drop for Registry {
     }
 }
 
+impl ArtifactLayer {
+    /// Creates a layer of a media type, without annotations.
+    pub fn new(media_type: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        Self {
+            media_type: media_type.to_owned(),
+            annotations: serde_json::Map::new(),
+            bytes: bytes.into(),
+        }
+    }
+
+    /// Creates the layer of a file as oras pushes it: with its path as the title, and with the media
+    /// type of an archive.
+    pub fn file(path: &str, bytes: impl Into<Vec<u8>>) -> Self {
+        Self::new("application/vnd.oci.image.layer.v1.tar", bytes)
+            .annotated("org.opencontainers.image.title", path)
+    }
+
+    /// Creates the layer of a directory as oras pushes it: an archive that is to be unpacked, with
+    /// the digest of its uncompressed bytes.
+    pub fn directory(path: &str, archive: &[u8]) -> Self {
+        let media_type = "application/vnd.oci.image.layer.v1.tar+gzip";
+        Self::new(media_type, gzip(archive))
+            .annotated("org.opencontainers.image.title", path)
+            .annotated("io.deis.oras.content.unpack", "true")
+            .annotated("io.deis.oras.content.digest", &digest(archive))
+    }
+
+    /// Returns the layer with a further annotation.
+    #[must_use]
+    pub fn annotated(mut self, name: &str, value: &str) -> Self {
+        self.annotations.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
 impl RegistryImage {
     /// Creates an image with these labels, and these archives as its layers, lowest first; it
     /// compresses them.
@@ -181,19 +228,27 @@ impl RegistryImage {
         )
     }
 
-    /// Creates an artifact, which has an empty config, with these archives as its layers.
+    /// Creates an artifact of a type, which has an empty config, with these layers.
     #[must_use]
-    pub fn artifact(layers: &[Vec<u8>]) -> Self {
-        let empty = "application/vnd.oci.empty.v1+json";
-        let layer = "application/vnd.oci.image.layer.v1.tar+gzip";
-        let layers = layers.iter().map(|tar| gzip(tar)).collect();
-        Self::from_parts(
-            "application/vnd.oci.image.manifest.v1+json",
-            empty,
-            b"{}".to_vec(),
-            layer,
-            layers,
-        )
+    pub fn artifact_of(artifact_type: &str, layers: &[ArtifactLayer]) -> Self {
+        let empty = descriptor("application/vnd.oci.empty.v1+json", b"{}");
+        let described = layers.iter().map(|layer| {
+            let mut described = descriptor(&layer.media_type, &layer.bytes);
+            described["annotations"] = layer.annotations.clone().into();
+            described
+        });
+        let media_type = "application/vnd.oci.image.manifest.v1+json".to_owned();
+        let text = json!({
+            "schemaVersion": 2, "mediaType": media_type, "artifactType": artifact_type,
+            "config": empty, "layers": described.collect::<Vec<_>>(),
+        });
+        let blobs = layers.iter().map(|layer| layer.bytes.clone());
+        Self {
+            media_type,
+            manifest: text.to_string().into_bytes(),
+            blobs: std::iter::once(b"{}".to_vec()).chain(blobs).collect(),
+            manifests: Vec::new(),
+        }
     }
 
     fn from_parts(

@@ -404,6 +404,16 @@ fn http_limits() -> Vec<(&'static str, String)> {
         ),
         ("work for Renovate", renovate_http::MAX_WORK.to_string()),
         ("behind", serving::MAX_BEHIND.as_secs().to_string()),
+        ("status reads", controller::MAX_STATUS_READS.to_string()),
+        (
+            "status read",
+            controller::STATUS_READ_TIMEOUT.as_secs().to_string(),
+        ),
+        (
+            "status read backoff",
+            controller::STATUS_READ_BACKOFF.as_secs().to_string(),
+        ),
+        ("queued reads", serving::QUEUED_READS.to_string()),
         ("compressed at least", coding::MIN_ENCODED_BYTES.to_string()),
     ]
 }

@@ -17,7 +17,7 @@ use graphql::{Engine, ServerInfo};
 use graphql_http::{GraphqlHttp, TransportMetrics};
 use http_server::{add_span_attributes, cors};
 use pages::Pages;
-use serving::{Catalogs, Visibility};
+use serving::{Catalogs, ReadBarrier, Visibility};
 
 use super::manifests::ImageManifests;
 use crate::access::{self, AccessControl};
@@ -35,6 +35,8 @@ pub(super) struct ViewParts<'a> {
     pub(super) is_traced: bool,
     /// Fetches manifests that catalogs do not have; `None` fetches none.
     pub(super) bundle_images: Option<BundleImages>,
+    /// Lets reads of whole catalogs wait for the status in the cluster.
+    pub(super) read_barrier: Option<ReadBarrier>,
 }
 
 /// The views of the main listener.
@@ -58,6 +60,7 @@ impl Views {
             guard,
             is_traced,
             bundle_images,
+            read_barrier,
         } = parts;
         // With a guard, views see nothing by themselves: a route that the guard does not know shows
         // no catalog.
@@ -85,7 +88,7 @@ impl Views {
                 catalogd_http::parse_catalog,
             )
         });
-        let routes = routes(&graphql, alpha.as_ref(), reader, guard);
+        let routes = routes(&graphql, alpha.as_ref(), reader, guard, read_barrier);
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() {
             routes
@@ -109,11 +112,12 @@ fn routes(
     alpha: Option<&AlphaGraphql>,
     reader: Catalogs,
     guard: Option<AccessControl>,
+    read_barrier: Option<ReadBarrier>,
 ) -> Router {
     let routes = graphql
         .router()
         .merge(renovate_http::router(reader.clone(), ANSWERS_BUILD))
-        .merge(catalogd_http::router(reader, ANSWERS_BUILD));
+        .merge(catalogd_http::router(reader, ANSWERS_BUILD, read_barrier));
     let routes = routes.merge(alpha.map(AlphaGraphql::router).unwrap_or_default());
     let routes = routes.route("/version", get(version_response));
     match guard {
@@ -206,8 +210,13 @@ mod tests {
             let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));
             let graphql = GraphqlHttp::new(Arc::clone(&engine), &[]);
             let alpha = AlphaGraphql::new(engine, reader.clone(), catalogd_http::parse_catalog);
-            let service =
-                TowerToHyperService::new(routes(&graphql, Some(&alpha), reader.clone(), None));
+            let service = TowerToHyperService::new(routes(
+                &graphql,
+                Some(&alpha),
+                reader.clone(),
+                None,
+                None,
+            ));
             let request = Request::builder().uri(path).header(header::ACCEPT, accept);
             let request = if path.ends_with("/v1/graphql") {
                 request

@@ -9,7 +9,9 @@ use fbc_read::origin::{FileOrigin, Origins};
 use http_content::coding::Coding;
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
-use serving::{CatalogMetadata, Content, Encodings, LoadStatus, Visibility, catalogs};
+use serving::{
+    CatalogMetadata, Content, Encodings, LoadStatus, Visibility, catalogs, read_barrier,
+};
 use sha2::{Digest as _, Sha256};
 
 use super::*;
@@ -61,7 +63,7 @@ fn server_with(encodings: Encodings, lines: u32) -> (Router, String) {
         };
         writer.publish(Served::new(name, content, CatalogMetadata::default()));
     }
-    (router(catalogs, "test"), tag)
+    (router(catalogs, "test", None), tag)
 }
 
 /// Status, tag, coding, whether ranges are offered, and body.
@@ -414,7 +416,7 @@ async fn a_target_has_bytes_up_to_its_limit() {
 async fn a_catalog_that_is_not_loaded_yet_is_unavailable_and_one_that_is_not_configured_not_found()
 {
     let (writer, catalogs) = catalogs();
-    let router = router(catalogs, "test");
+    let router = router(catalogs, "test", None);
     let all = "/catalogs/a/api/v1/all";
     writer.statuses().set_awaits_names(true);
     let request = Request::get(all).body(Body::empty()).unwrap();
@@ -439,7 +441,7 @@ async fn a_catalog_that_is_not_loaded_yet_is_unavailable_and_one_that_is_not_con
 #[tokio::test]
 async fn a_replica_that_is_behind_another_one_does_not_pass_its_content_for_the_new_one() {
     let (mut writer, catalogs) = catalogs();
-    let service = TowerToHyperService::new(router(catalogs, "test"));
+    let service = TowerToHyperService::new(router(catalogs, "test", None));
     let status = async || {
         let request = Request::get("/catalogs/a/api/v1/all");
         let request = request.body(Body::empty()).unwrap();
@@ -458,8 +460,45 @@ async fn a_replica_that_is_behind_another_one_does_not_pass_its_content_for_the_
         writer.statuses().set_expected_image("a", image.into());
         assert_eq!(status().await, expected, "{image}");
     }
-    writer.statuses().clear_expected_image("a");
+    writer.statuses().set_polled("a");
     assert_eq!(status().await, 200);
+}
+
+#[tokio::test]
+async fn a_catalog_is_read_once_the_replica_knows_the_image_in_its_status() {
+    let (mut writer, catalogs) = catalogs();
+    let catalog = Catalog::build(Bytes::new(), &Origins::default()).unwrap();
+    let content = Content {
+        image: Some("example.com/a@sha256:01".into()),
+        ..Content::new(catalog, Digest::new([1; 32]))
+    };
+    writer.publish(Served::new("a", content, CatalogMetadata::default()));
+    let (barrier, mut reads) = read_barrier();
+    let service = TowerToHyperService::new(router(catalogs, "test", Some(barrier)));
+    let status = async |name: &str| {
+        let request = Request::get(format!("/catalogs/{name}/api/v1/all"));
+        let request = request.body(Body::empty()).unwrap();
+        service.call(request).await.unwrap().status().as_u16()
+    };
+
+    for (image, expected) in [
+        ("example.com/a@sha256:01", 200),
+        ("example.com/a@sha256:02", 503),
+    ] {
+        let answer = async {
+            let read = reads.recv().await.unwrap();
+            assert_eq!(read.catalog, "a");
+            writer.statuses().set_expected_image("a", image.into());
+            drop(read);
+        };
+        assert_eq!(tokio::join!(status("a"), answer).0, expected, "{image}");
+    }
+    // A name without a catalog does not wait.
+    assert_eq!(status("b").await, 404);
+    // Nothing waits once no status is read any more.
+    drop(reads);
+    writer.statuses().set_polled("a");
+    assert_eq!(status("a").await, 200);
 }
 
 #[tokio::test]
@@ -471,7 +510,8 @@ async fn a_request_is_answered_from_what_its_caller_may_see() {
         Content::new(catalog, Digest::new([1; 32])),
         CatalogMetadata::default(),
     ));
-    let service = TowerToHyperService::new(router(catalogs.visible(Visibility::none()), "test"));
+    let service =
+        TowerToHyperService::new(router(catalogs.visible(Visibility::none()), "test", None));
     for (seen, expected) in [
         (None, 404),
         (Some(&["a"][..]), 200),

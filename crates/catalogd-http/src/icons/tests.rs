@@ -67,7 +67,7 @@ async fn send(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let service = TowerToHyperService::new(router(catalogs.clone(), "test"));
+    let service = TowerToHyperService::new(router(catalogs.clone(), "test", None));
     let response = service
         .call(request.body(Body::empty()).unwrap())
         .await

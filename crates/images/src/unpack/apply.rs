@@ -71,6 +71,41 @@ impl<'a> LayeredImage<'a> {
         Ok(())
     }
 
+    /// Applies a layer that is one file.
+    pub(super) fn apply_file(
+        &mut self,
+        layer: u32,
+        path: &str,
+        content: &mut impl Read,
+    ) -> Result<(), UnpackError> {
+        let entry = ArchiveEntry {
+            layer,
+            path: path.as_bytes().to_vec(),
+            kind: ArchiveEntryKind::File,
+            bytes: 0,
+        };
+        let parts = split_path(path.as_bytes(), &entry)?;
+        if !matches!(self.root.relation(&parts), Relation::Below) {
+            return Ok(());
+        }
+        let names = self.names(&parts, &entry)?;
+
+        // The length of the file is known once it is uncompressed.
+        let UnpackLimits {
+            file_bytes, bytes, ..
+        } = *self.limits;
+        let limit = file_bytes.min(bytes.saturating_sub(self.spool.bytes()));
+        let content = self.spool.add_all(content, layer, limit)?;
+        let content = content.ok_or_else(|| UnpackError::TooManyBytes {
+            location: entry.location(),
+            root: self.root.clone(),
+            limit,
+        })?;
+        self.tree
+            .put_leaf(&names, Leaf::File(content), layer)
+            .map_err(|error| self.tree_error(error, &entry))
+    }
+
     /// Returns the entries below the root.
     pub(super) fn finish(self) -> Result<Unpacked, UnpackError> {
         let UnpackLimits {

@@ -6,7 +6,9 @@ use std::path::Path;
 use super::apply::LayeredImage;
 use super::spool::Spool;
 use super::stream::{LayerStream, StreamCounters};
-use super::{ARCHIVE, CatalogRoot, Layer, UnpackError, UnpackLimits, Unpacked, UnpackedEntry};
+use super::{
+    ARCHIVE, CatalogRoot, Layer, LayerContent, UnpackError, UnpackLimits, Unpacked, UnpackedEntry,
+};
 
 /// Name of the folder of an archive that holds the catalog if there is one.
 const CONFIGS: &str = "configs";
@@ -59,25 +61,18 @@ pub fn unpack_download(
     let layer = Layer {
         blob: file.path.to_owned(),
         diff_id: None,
+        content: LayerContent::FileOrArchive(file.name.to_owned()),
     };
-    let mut start = [0; START_BYTES];
-    let length = {
-        let counters = StreamCounters::default();
-        let mut ignored = |_| {};
-        let mut stream = LayerStream::open(&layer, ARCHIVE, limits, &counters, &mut ignored)?;
-        stream.read_start(&mut start)?
-    };
-    let start = &start[..length];
-    let (at, magic) = TAR_MAGIC;
-    if start.get(at..at + magic.len()) == Some(magic) && !file.is_lines {
+    let start = read_start(&layer, ARCHIVE, limits)?;
+    if is_archive(&start) && !file.is_lines {
         return unpack_archive(&layer, file.root, folder, limits, &mut progress);
     }
-    check_start(start)?;
+    check_start(&start)?;
 
     let counters = StreamCounters::default();
     let mut stream = LayerStream::open(&layer, ARCHIVE, limits, &counters, &mut progress)?;
     let mut spool = Spool::new(folder)?;
-    let content = spool.add_all(&mut stream, limits.bytes)?;
+    let content = spool.add_all(&mut stream, ARCHIVE, limits.bytes)?;
     let content = content.ok_or(UnpackError::TooManyUncompressed {
         layer: ARCHIVE,
         limit: limits.bytes,
@@ -133,8 +128,29 @@ fn unpack_below(
     image.finish()
 }
 
+/// Returns the first uncompressed bytes of a layer.
+pub(super) fn read_start(
+    layer: &Layer,
+    number: u32,
+    limits: &UnpackLimits,
+) -> Result<Vec<u8>, UnpackError> {
+    let counters = StreamCounters::default();
+    let mut ignored = |_| {};
+    let mut stream = LayerStream::open(layer, number, limits, &counters, &mut ignored)?;
+    let mut start = vec![0; START_BYTES];
+    let length = stream.read_start(&mut start)?;
+    start.truncate(length);
+    Ok(start)
+}
+
+/// Returns whether an archive begins with these bytes.
+pub(super) fn is_archive(start: &[u8]) -> bool {
+    let (at, magic) = TAR_MAGIC;
+    start.get(at..at + magic.len()) == Some(magic)
+}
+
 /// Refuses what cannot be a file of a catalog.
-fn check_start(start: &[u8]) -> Result<(), UnpackError> {
+pub(super) fn check_start(start: &[u8]) -> Result<(), UnpackError> {
     let text = start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start);
     let text = text.trim_ascii_start();
     let found = REFUSED

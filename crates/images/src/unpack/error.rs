@@ -201,7 +201,7 @@ pub enum UnpackError {
     },
     /// The uncompressed digest of a layer differs from that in the image config.
     #[error(
-        "{} has the digest {found} instead of {expected}, its diff_id in the image config", layer_name(*layer)
+        "{} has the digest {found} instead of {expected}, which the image config or the artifact names", layer_name(*layer)
     )]
     DigestMismatch {
         /// Number of the layer.
@@ -342,7 +342,7 @@ impl fmt::Display for EntryLocation {
 }
 
 /// Escapes and shortens an untrusted name for an error, so that it contains no control characters.
-pub(super) fn shown(name: &[u8]) -> String {
+pub(crate) fn shown(name: &[u8]) -> String {
     let text = String::from_utf8_lossy(name);
     let mut letters = text.chars();
     let mut shown: String = letters

@@ -82,10 +82,12 @@ impl Spool {
         })
     }
 
-    /// Appends everything that a reader has, up to a limit in bytes; `None` if it has more.
+    /// Appends everything that the reader of a layer has, up to a limit in bytes; `None` if it has
+    /// more.
     pub(super) fn add_all(
         &mut self,
         content: &mut impl Read,
+        layer: u32,
         limit: u64,
     ) -> Result<Option<FileContent>, UnpackError> {
         let start = self.bytes;
@@ -103,7 +105,7 @@ impl Spool {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(read_error(super::ARCHIVE, error)),
+                Err(error) => return Err(read_error(layer, error)),
             }
         }
         Ok(Some(FileContent {

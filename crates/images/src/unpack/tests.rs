@@ -60,6 +60,7 @@ fn image(blobs: &[Vec<u8>], root: &str, limits: &UnpackLimits) -> Result<Unpacke
         layers.push(Layer {
             blob: path,
             diff_id: None,
+            content: LayerContent::Archive,
         });
     }
     let root = CatalogRoot::for_artifact(Some(root)).unwrap();

@@ -484,7 +484,8 @@ async fn an_image_that_another_replica_serves_is_loaded_at_once() {
     let digest = layout.image("v1", &[CONFIGS], &[("configs/other/catalog.json", &text)]);
     let image: Arc<str> = layout.pinned(&digest).into();
     let name = CatalogName::new("a").unwrap();
-    watching.loader.expect_image(name, Arc::clone(&image));
+    let expected = watching.loader.expected_images();
+    expected.expect(name, Arc::clone(&image)).await;
     let report = watching.report().await;
     assert_eq!(report.content.unwrap().image, Some(image));
     let snapshot = watching.catalogs.snapshot();
@@ -502,14 +503,34 @@ async fn a_catalog_is_behind_while_an_image_that_another_replica_serves_cannot_b
     let name = || CatalogName::new("a").unwrap();
 
     fs::remove_dir_all(folders.0.path().join("layout")).unwrap();
-    let other = layout.pinned(&format!("sha256:{}", "0".repeat(64)));
-    watching.loader.expect_image(name(), other.into());
+    let other: Arc<str> = layout.pinned(&format!("sha256:{}", "0".repeat(64))).into();
+    let expected = watching.loader.expected_images();
+    expected.expect(name(), Arc::clone(&other)).await;
     assert!(watching.report().await.error().is_some());
     assert!(snapshot.is_behind(served));
 
     // The other replica serves this one again.
-    watching
-        .loader
-        .expect_image(name(), layout.pinned(&digest).into());
-    testing::eventually(|| (!snapshot.is_behind(served)).then_some(()));
+    let image = layout.pinned(&digest).into();
+    expected.expect(name(), image).await;
+    assert!(!snapshot.is_behind(served));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_catalog_that_was_polled_since_an_image_was_expected_is_not_behind_it() {
+    let folders = Folders::new(&[]);
+    let (layout, _) = one(&folders, ETCD);
+    let mut watching = Watching::start(&folders, vec![desired("a", &layout.source("v1"))]);
+    watching.report().await;
+    let name = || CatalogName::new("a").unwrap();
+    let other: Arc<str> = layout.pinned(&format!("sha256:{}", "0".repeat(64))).into();
+
+    // The other replica has not seen yet that the tag moved.
+    let expected = watching.loader.expected_images();
+    expected.expect(name(), Arc::clone(&other)).await;
+    let snapshot = watching.catalogs.snapshot();
+    let served = snapshot.get("a").unwrap();
+    let is_current = || (!snapshot.is_behind(served)).then_some(());
+    testing::eventually_within(serving::MAX_BEHIND / 2, is_current);
+    expected.expect(name(), other).await;
+    assert!(!snapshot.is_behind(served));
 }

@@ -41,22 +41,27 @@ pub(super) fn read_verification(
     unreadable: UnreadablePolicy,
     env: Env<'_>,
 ) -> anyhow::Result<SignatureVerification> {
-    match read_files(args, env) {
-        Ok(verification) => Ok(verification),
-        Err(error) if unreadable == UnreadablePolicy::IsAnError => Err(error),
-        Err(error) => Ok(SignatureVerification {
-            policy: SignaturePolicy::Unreadable(format!("{error:#}")),
-            lookup: LookupConfig::default(),
-        }),
-    }
-}
-
-fn read_files(args: &SignatureArgs, env: Env<'_>) -> anyhow::Result<SignatureVerification> {
     let options = JudgeOptions {
         require_signatures: args.require_signatures,
         instances_only: args.verify_instances_only,
         accept_bundles_without_identity: args.accept_bundles_without_identity,
     };
+    match read_files(args, options, env) {
+        Ok(verification) => Ok(verification),
+        Err(error) if unreadable == UnreadablePolicy::IsAnError => Err(error),
+        Err(error) => Ok(SignatureVerification {
+            policy: SignaturePolicy::Unreadable(format!("{error:#}")),
+            lookup: LookupConfig::default(),
+            options,
+        }),
+    }
+}
+
+fn read_files(
+    args: &SignatureArgs,
+    options: JudgeOptions,
+    env: Env<'_>,
+) -> anyhow::Result<SignatureVerification> {
     let file = if args.no_signature_policy {
         None
     } else {
@@ -79,7 +84,11 @@ fn read_files(args: &SignatureArgs, env: Env<'_>) -> anyhow::Result<SignatureVer
         _ => read_lookup(args.registries_d.as_deref(), env)?
             .with_default_lookaside(default_lookaside(env)),
     };
-    Ok(SignatureVerification { policy, lookup })
+    Ok(SignatureVerification {
+        policy,
+        lookup,
+        options,
+    })
 }
 
 fn read_key(path: &Path) -> io::Result<Vec<u8>> {

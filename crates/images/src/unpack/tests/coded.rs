@@ -155,6 +155,7 @@ fn a_layer_must_be_what_the_image_says() {
         let layers = [Layer {
             blob: blob.clone(),
             diff_id: Some(diff_id),
+            content: LayerContent::Archive,
         }];
         unpack(
             &layers,
@@ -171,7 +172,7 @@ fn a_layer_must_be_what_the_image_says() {
     assert_eq!(
         run(expected),
         Err(format!(
-            "layer 1 has the digest {found} instead of {expected}, its diff_id in the image config"
+            "layer 1 has the digest {found} instead of {expected}, which the image config or the artifact names"
         ))
     );
 }
@@ -195,6 +196,7 @@ fn a_folder_that_cannot_be_written_to_is_named() {
     let layers = [Layer {
         blob: to.clone(),
         diff_id: None,
+        content: LayerContent::Archive,
     }];
     let done = unpack(
         &layers,
