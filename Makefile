@@ -48,7 +48,6 @@ test: tests/js/node_modules tests/js/tools/node_modules pages licenses ## Run th
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	@$(STEP) 'Rust' '9 minutes, 15 with an empty cache' cargo test --workspace --locked
 	@$(STEP) 'OpenPGP' '2 minutes, once' cargo test --locked --package signature-policy --features signatures-gpg
-	@$(STEP) 'git sources' '5 minutes, once' cargo test --workspace --locked --features source-git --lib --test it -- git
 	@$(STEP) 'recorded answers of graphql-js' 'seconds' npm --prefix tests/js run check
 	@$(STEP) 'GraphQL over HTTP audit' 'seconds' npm --prefix tests/js run audit
 	@$(STEP) 'schema, paging and streams in JavaScript' 'half a minute' npm --prefix tests/js test

@@ -31,7 +31,7 @@ fn reference(proxy: &Proxy, rest: &str) -> String {
 /// Runs `validate` over a reference, and returns its status and everything that it printed.
 fn validate(proxy: &Proxy, rest: &str) -> (Option<i32>, String) {
     let host = proxy.address.to_string();
-    let source = format!("x={}", reference(proxy, rest));
+    let source = reference(proxy, rest);
     let output = run(catalogql().args(["validate", "--insecure-registry", &host, &source]));
     (output.status, output.stdout + &output.stderr)
 }
@@ -162,7 +162,8 @@ fn packs_with_deltas_and_servers_without_filters_give_the_same_files() {
     let digest = |server: &Server| graphql(server.address, "{ catalogs { digest } }");
     let directory = Server::start(&folders, &[&format!("x={clone}/configs")]);
     let own = Folders::new();
-    let remote = start(&own, &whole, &[], "");
+    let named = format!("x={}", reference(&whole, ""));
+    let remote = start_at(&own, &[], &named);
     assert_eq!(digest(&remote), digest(&directory));
 }
 
@@ -272,9 +273,17 @@ fn a_pack_that_is_cut_is_fetched_again_and_a_damaged_one_is_refused() {
         "{said}"
     );
     let folders = Folders::new();
-    cuts.store(1, Ordering::SeqCst);
     let server = start(&folders, &cutting, &[], "@main#path=prod");
-    server.answers_in_time(PACKAGES, &packages(&["etcd"]));
+    assert_eq!(graphql(server.address, PACKAGES), packages(&["etcd"]));
+    cuts.store(1, Ordering::SeqCst);
+    repository.write("prod/catalog.json", &lines(ARGO));
+    repository.commit();
+    let logged = server.logs("still serving the last content");
+    assert!(
+        logged.contains("the connection ended after 100 bytes"),
+        "{logged}"
+    );
+    server.answers_in_time(PACKAGES, &packages(&["argo"]));
 
     let damaging = Proxy::start(upstream.address, |request| {
         let mut response = request.forward();
@@ -323,7 +332,7 @@ fn credentials_are_sent_to_their_server_alone_and_a_rotated_file_counts_at_once(
     let auth = folders.text("auth.yaml");
     let addresses = [proxy.address, other.address].map(|address| address.to_string());
     let validate = |path: &str| {
-        let source = format!("x=git+http://{}/{path}/.git#path=prod", proxy.address);
+        let source = format!("git+http://{}/{path}/.git#path=prod", proxy.address);
         let mut command = catalogql();
         command.args(["validate", "--http-auth", &auth, &source]);
         for address in &addresses {
@@ -363,7 +372,7 @@ fn a_bundle_is_read_without_a_server() {
         path
     };
     let validate = |path: &str, rest: &str| {
-        let source = format!("x=git+file://{path}{rest}");
+        let source = format!("git+file://{path}{rest}");
         let output = run(catalogql().args(["validate", &source]));
         (output.status, output.stdout + &output.stderr)
     };
@@ -375,10 +384,22 @@ fn a_bundle_is_read_without_a_server() {
             "{rest}"
         );
     }
+    // Tags of tags: a bundle, unlike a server, does not say what the last one leads to.
+    for number in 2..=9 {
+        let name = format!("v{number}");
+        let former = format!("v{}", number - 1);
+        repository.git(&["tag", "-a", "-m", "x", &name, &former]);
+    }
+    let tags = bundle("tags.bundle", &["v8", "v9"]);
+    assert_eq!(
+        validate(&tags, "@v8#path=prod"),
+        (Some(0), VALID.to_owned())
+    );
     let part = bundle("part.bundle", &["main~1..main"]);
     repository.folders.write("other", "no bundle\n");
     for (path, rest, expected) in [
         (&*whole, "#path=prod", "it has no HEAD"),
+        (&tags, "@v9#path=prod", "over more than 8 tags"),
         (&whole, "@main#path=x", "the commit has no `x`"),
         (
             &part,

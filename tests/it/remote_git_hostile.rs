@@ -9,13 +9,19 @@ use crate::support::{
     respond, run,
 };
 
-/// Runs `validate` over a repository on a server, and returns everything that it printed.
-fn refused(proxy: &Proxy, rest: &str) -> String {
+/// Runs `validate` over a repository on a server, and returns its status and what it printed.
+fn validate(proxy: &Proxy, rest: &str) -> (Option<i32>, String) {
     let host = proxy.address.to_string();
-    let source = format!("x=git+http://{host}/repository/.git{rest}");
+    let source = format!("git+http://{host}/repository/.git{rest}");
     let output = run(catalogql().args(["validate", "--insecure-registry", &host, &source]));
-    assert_eq!(output.status, Some(2), "{}{}", output.stdout, output.stderr);
-    output.stderr
+    (output.status, output.stdout + &output.stderr)
+}
+
+/// Returns what `validate` prints over a repository that is refused.
+fn refused(proxy: &Proxy, rest: &str) -> String {
+    let (status, said) = validate(proxy, rest);
+    assert_eq!(status, Some(2), "{said}");
+    said
 }
 
 fn serving(script: impl Fn(&RecordedRequest) -> ProxyAction + Send + Sync + 'static) -> Proxy {
@@ -80,10 +86,6 @@ fn entries_of_a_folder_that_are_no_files_of_it_are_refused() {
     let out = repository.blob("../../etc/passwd");
     let round = repository.blob("round.json");
     let inner = repository.tree(&[("100644", b"catalog.json", &etcd)]);
-    let mut deep = inner.clone();
-    for _ in 0..64 {
-        deep = repository.tree(&[("40000", b"d", &deep)]);
-    }
     let proxy = repository.serve();
     let long = [b'a'; 256];
     for (mode, name, id, expected) in [
@@ -110,7 +112,7 @@ fn entries_of_a_folder_that_are_no_files_of_it_are_refused() {
             "120000",
             b"out.json",
             &out,
-            "the link `out.json` leads to `../../etc/passwd`",
+            "the link `out.json` leads to `/etc/passwd` of the catalog, which does not exist",
         ),
         (
             "120000",
@@ -118,11 +120,28 @@ fn entries_of_a_folder_that_are_no_files_of_it_are_refused() {
             &round,
             "passes too many other links",
         ),
-        ("40000", b"deep", &deep, "lies in more than 64 folders"),
     ] {
         repository.commit_tree(&[("100644", b"catalog.json", &etcd), (mode, name, id)]);
         let said = refused(&proxy, "@main");
         assert!(said.contains(expected), "{expected}: {said}");
+    }
+    // The top is the first folder, and `deep` the second one.
+    for (folders, expected) in [(62, None), (63, Some("lies in more than 64 folders"))] {
+        let mut deep = inner.clone();
+        for _ in 0..folders {
+            deep = repository.tree(&[("40000", b"d", &deep)]);
+        }
+        repository.commit_tree(&[("40000", b"deep", &deep)]);
+        match expected {
+            None => {
+                let (status, said) = validate(&proxy, "@main");
+                assert_eq!(status, Some(0), "{said}");
+            }
+            Some(expected) => {
+                let said = refused(&proxy, "@main");
+                assert!(said.contains(expected), "{said}");
+            }
+        }
     }
     // Each folder names the next one ten times: a million entries of six trees.
     let mut wide = inner;
@@ -169,25 +188,31 @@ fn a_server_without_version_2_or_with_too_many_refs_or_none_is_refused() {
     assert!(said.contains("only the dumb HTTP protocol"), "{said}");
 
     let advertisement = "000eversion 2\n000bfetch=\n0000";
-    let mut refs = String::new();
-    for number in 0..20_000 {
-        let line = format!("95d09f2b10159347eece71399a7e2e907ea3df4f refs/heads/main-{number}\n");
-        write!(refs, "{:04x}{line}", line.len() + 4).unwrap();
+    for (count, expected) in [
+        (15_000, "it has no branch or tag `main`"),
+        (20_000, "more than 1048576 bytes of refs"),
+    ] {
+        let mut refs = String::new();
+        for number in 0..count {
+            let line =
+                format!("95d09f2b10159347eece71399a7e2e907ea3df4f refs/heads/main-{number}\n");
+            write!(refs, "{:04x}{line}", line.len() + 4).unwrap();
+        }
+        refs += "0000";
+        let crowded = serving(move |request| match &*request.method {
+            "GET" => respond(
+                200,
+                &[(
+                    "content-type",
+                    "application/x-git-upload-pack-advertisement",
+                )],
+                advertisement,
+            ),
+            _ => respond(200, &[], &refs),
+        });
+        let said = refused(&crowded, "@main");
+        assert!(said.contains(expected), "{said}");
     }
-    refs += "0000";
-    let crowded = serving(move |request| match &*request.method {
-        "GET" => respond(
-            200,
-            &[(
-                "content-type",
-                "application/x-git-upload-pack-advertisement",
-            )],
-            advertisement,
-        ),
-        _ => respond(200, &[], &refs),
-    });
-    let said = refused(&crowded, "@main");
-    assert!(said.contains("more than 1048576 bytes of refs"), "{said}");
 
     let root = repository.folders.path("");
     let erring = serving(move |request| match &*request.method {

@@ -16,10 +16,11 @@ mod tree;
 
 use std::collections::HashSet;
 use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use images::unpack::{UnpackLimits, Unpacked};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
@@ -27,14 +28,17 @@ use crate::fetch::io_error;
 use crate::git_ref::GitRef;
 use crate::metrics::remote_requests;
 use crate::{
-    GitFetch, GitFetched, GitReason, HttpClient, RemoteError, RemoteKind, RemoteReference,
-    RequestResult,
+    GitFetch, GitFetched, GitReason, HttpClient, MAX_DELTA_OBJECT_BYTES, RemoteError, RemoteKind,
+    RemoteReference, RequestResult,
 };
 
 use object::{EntryKind, ObjectId};
-use pack::Pack;
+use pack::{Pack, PackLimits};
 use transport::{ListedRef, Remote, Wanted};
 use tree::{CatalogTree, Commit, ListedEntry, Objects};
+
+/// Packs that are opened at one time: each holds bases of deltas in memory.
+static OPENED: Semaphore = Semaphore::const_new(1);
 
 /// Names of the packs in the folder of a fetch.
 const FIRST_PACK: &str = "commit.pack";
@@ -57,6 +61,23 @@ struct Revision {
     commit: ObjectId,
     /// Text of the tree, or of the file.
     tree: String,
+}
+
+/// Reads all objects of a pack, in any order, into memory. `object` is called with the id, the kind and
+/// the data of each, as `git cat-file --batch` prints them.
+pub fn read_pack(file: File, mut object: impl FnMut(&str, &str, &[u8])) -> Result<(), GitReason> {
+    let pack = Pack::open(file, 0, PackLimits::default())?;
+    for (id, position) in pack.ids() {
+        let (bytes, mut content) = pack.content(position)?;
+        let limit = MAX_DELTA_OBJECT_BYTES;
+        if bytes > limit {
+            return Err(GitReason::ObjectTooLarge { bytes, limit });
+        }
+        let mut data = Vec::new();
+        content.read_to_end(&mut data)?;
+        object(&id.to_string(), pack.kind(position).name(), &data);
+    }
+    Ok(())
 }
 
 impl HttpClient {
@@ -147,12 +168,12 @@ async fn fetch_remote(
     }
     let name = reference.git_ref();
     let id = if let GitRef::Commit(hex) = name {
-        ObjectId::parse(hex.as_bytes())
+        commit_id(hex)
     } else {
         let refs = remote.list_refs(&name.prefixes()).await?;
-        Some(choose(name, &refs).map_err(|reason| remote.refused(reason))?)
+        choose(name, &refs)
     };
-    let id = id.ok_or_else(|| remote.refused(GitReason::NoRef(name.shown())))?;
+    let id = id.map_err(|reason| remote.refused(reason))?;
     if known.as_ref().is_some_and(|known| known.commit == id) {
         return Ok(GitFetched::Unchanged);
     }
@@ -217,18 +238,20 @@ async fn fetch_bundle(fetch: &GitFetch<'_>) -> Result<GitFetched, RemoteError> {
     let bundle = bundle::read_head(&file).map_err(refused)?;
     let name = reference.git_ref();
     let id = match name {
-        GitRef::Commit(hex) => ObjectId::parse(hex.as_bytes())
-            .ok_or_else(|| refused(GitReason::NoRef(name.shown())))?,
-        _ => choose(name, &bundle.refs).map_err(refused)?,
+        GitRef::Commit(hex) => commit_id(hex),
+        _ => choose(name, &bundle.refs),
     };
+    let id = id.map_err(refused)?;
     let known = fetch.known.and_then(Revision::parse);
     // A tag is not peeled in a bundle: its commit is known only from the pack.
     if known.as_ref().is_some_and(|known| known.commit == id) {
         return Ok(GitFetched::Unchanged);
     }
+    let _turn = turn().await;
     let reading = reference.clone();
     let found = spawn_blocking(move || {
-        let pack = Pack::open(file, bundle.pack).map_err(|reason| git_error(&reading, reason))?;
+        let pack = Pack::open(file, bundle.pack, PackLimits::default())
+            .map_err(|reason| git_error(&reading, reason))?;
         FoundCatalog::new(&reading, pack, id)
     });
     let found = found.await.map_err(|_| panicked(reference))??;
@@ -320,12 +343,18 @@ async fn open(
     path: PathBuf,
     offset: u64,
 ) -> Result<Pack, RemoteError> {
+    let _turn = turn().await;
     let opened = spawn_blocking(move || {
         let file = File::open(&path).map_err(GitReason::Io)?;
-        Pack::open(file, offset)
+        Pack::open(file, offset, PackLimits::default())
     });
     let opened = opened.await.map_err(|_| panicked(reference))?;
     opened.map_err(|reason| git_error(reference, reason))
+}
+
+/// Waits until no other pack is opened.
+async fn turn() -> Option<SemaphorePermit<'static>> {
+    OPENED.acquire().await.ok()
 }
 
 fn git_error(reference: &RemoteReference, reason: GitReason) -> RemoteError {
@@ -337,6 +366,13 @@ fn git_error(reference: &RemoteReference, reason: GitReason) -> RemoteError {
 
 fn panicked(reference: &RemoteReference) -> RemoteError {
     git_error(reference, GitReason::Damaged("reading it failed"))
+}
+
+/// Parses the id of a commit that a reference names.
+fn commit_id(hex: &str) -> Result<ObjectId, GitReason> {
+    let id = ObjectId::parse(hex.as_bytes());
+    // The other form of 64 digits is that of SHA-256.
+    id.ok_or_else(|| GitReason::ObjectFormat("sha256".to_owned()))
 }
 
 /// Chooses the ref that a reference names.

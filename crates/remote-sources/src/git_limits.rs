@@ -20,6 +20,10 @@ pub const MAX_DELTA_MEMORY_BYTES: u64 = 384 * 1024 * 1024;
 /// Maximum number of bytes of all objects of a pack.
 pub const MAX_OBJECTS_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 
+/// Maximum number of bytes that are decompressed, or made of deltas, while deltas are resolved and files
+/// are read. A small file may be a delta of a large base, and many entries may name it.
+pub const MAX_READ_BYTES: u64 = 32 * 1024 * 1024 * 1024;
+
 /// Maximum length in bytes of a commit, a tag or a tree.
 pub const MAX_STRUCTURE_BYTES: u64 = 16 * 1024 * 1024;
 

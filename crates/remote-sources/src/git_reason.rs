@@ -2,8 +2,6 @@
 
 use std::io;
 
-use crate::MAX_DELTA_OBJECT_BYTES;
-
 /// The reason for which a git repository cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum GitReason {
@@ -61,9 +59,14 @@ pub enum GitReason {
     },
     /// An object is too large to be held in memory.
     #[error(
-        "an object of {0} bytes is stored as a delta or the base of one, and the limit is {MAX_DELTA_OBJECT_BYTES}"
+        "an object of {bytes} bytes is stored as a delta or the base of one, and the limit is {limit}"
     )]
-    ObjectTooLarge(u64),
+    ObjectTooLarge {
+        /// The actual number.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// A commit, tag or tree is too large.
     #[error("a {kind} has {bytes} bytes and the limit is {limit}")]
     StructureTooLarge {
@@ -83,6 +86,9 @@ pub enum GitReason {
     /// The objects have too many bytes.
     #[error("the objects of its pack have more than {0} bytes")]
     TooManyBytes(u64),
+    /// Reading the files takes too many bytes.
+    #[error("more than {0} bytes must be decompressed to read its files")]
+    TooManyBytesRead(u64),
     /// The bytes of the pack are damaged.
     #[error("the pack is damaged: {0}")]
     Damaged(&'static str),

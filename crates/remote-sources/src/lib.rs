@@ -33,11 +33,13 @@ pub use follow::{
     MAX_FOLLOWED_CATALOGS, MAX_LIST_BYTES, MAX_RECONNECT, REMOVED_AFTER,
 };
 pub use git::GitDownload;
+#[cfg(feature = "source-git")]
+pub use git::read_pack;
 pub use git_fetch::{GitFetch, GitFetched};
 pub use git_limits::{
     MAX_DELTA_DEPTH, MAX_DELTA_MEMORY_BYTES, MAX_DELTA_OBJECT_BYTES, MAX_OBJECTS_BYTES,
-    MAX_PACK_BYTES, MAX_PACK_OBJECTS, MAX_REF_BYTES, MAX_REFS_BYTES, MAX_STRUCTURE_BYTES,
-    MAX_TAG_HOPS, MAX_TREE_DEPTH, MAX_TREE_NAME_BYTES,
+    MAX_PACK_BYTES, MAX_PACK_OBJECTS, MAX_READ_BYTES, MAX_REF_BYTES, MAX_REFS_BYTES,
+    MAX_STRUCTURE_BYTES, MAX_TAG_HOPS, MAX_TREE_DEPTH, MAX_TREE_NAME_BYTES,
 };
 pub use git_reason::GitReason;
 pub use limits::FetchLimits;

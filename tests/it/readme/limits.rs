@@ -745,6 +745,7 @@ fn download_limits() -> Vec<(&'static str, String)> {
             "git delta memory",
             remote_sources::MAX_DELTA_MEMORY_BYTES.to_string(),
         ),
+        ("git reading", remote_sources::MAX_READ_BYTES.to_string()),
         (
             "git commit or tree",
             remote_sources::MAX_STRUCTURE_BYTES.to_string(),

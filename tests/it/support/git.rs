@@ -13,18 +13,9 @@ pub(crate) struct GitRepository {
 }
 
 impl GitRepository {
-    /// Creates a repository with a branch `main`; `None` if the build has no git sources, or the
-    /// machine no git.
+    /// Creates a repository with a branch `main`; `None` if the machine has no git.
     #[track_caller]
     pub(crate) fn new() -> Option<Self> {
-        if !cfg!(feature = "source-git") {
-            report_skipped(
-                "the feature source-git",
-                "this build has no git",
-                "run cargo test --features source-git",
-            );
-            return None;
-        }
         let found = Command::new("git").arg("http-backend").output();
         let is_there = found.is_ok_and(|output| {
             // Without a request it complains of that.

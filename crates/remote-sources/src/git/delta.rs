@@ -1,6 +1,6 @@
 //! Deltas of packs: instructions that make an object of parts of another one and of new bytes.
 
-use crate::{GitReason, MAX_DELTA_OBJECT_BYTES};
+use crate::GitReason;
 
 /// Length of a copy whose instruction names none.
 const DEFAULT_COPY: usize = 0x1_0000;
@@ -12,18 +12,20 @@ struct DeltaHead<'a> {
     instructions: &'a [u8],
 }
 
-/// Applies a delta to its base.
-pub(super) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, GitReason> {
+/// Applies a delta to its base. The result has at most `limit` bytes.
+pub(super) fn apply(base: &[u8], delta: &[u8], limit: u64) -> Result<Vec<u8>, GitReason> {
     let damaged = || GitReason::Damaged("a delta cannot be applied");
     let head = DeltaHead::parse(delta).ok_or_else(damaged)?;
     if head.base_bytes != base.len() as u64 {
         return Err(damaged());
     }
-    let size = head.result_bytes;
-    if size > MAX_DELTA_OBJECT_BYTES {
-        return Err(GitReason::ObjectTooLarge(size));
+    if head.result_bytes > limit {
+        return Err(GitReason::ObjectTooLarge {
+            bytes: head.result_bytes,
+            limit,
+        });
     }
-    let size = usize::try_from(size).map_err(|_| damaged())?;
+    let size = usize::try_from(head.result_bytes).map_err(|_| damaged())?;
     let mut result = Vec::with_capacity(size);
     let mut rest = head.instructions;
     while let Some((&code, after)) = rest.split_first() {
@@ -97,9 +99,11 @@ fn length(rest: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MAX_DELTA_OBJECT_BYTES;
 
     fn applied(delta: &[u8]) -> Result<String, String> {
-        let result = apply(b"hello, world", delta).map_err(|error| error.to_string())?;
+        let result = apply(b"hello, world", delta, MAX_DELTA_OBJECT_BYTES);
+        let result = result.map_err(|error| error.to_string())?;
         Ok(String::from_utf8(result).expect("it is text"))
     }
 

@@ -169,6 +169,17 @@ mod tests {
     const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
     const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
+    /// The first blocks of a file that was published with another one of the same SHA-1
+    /// (<https://shattered.io>).
+    const SHATTERED: &str = "255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696474682032203020522f48656967\
+     68742033203020522f547970652034203020522f537562747970652035203020522f46696c74657220362030\
+     20522f436f6c6f7253706163652037203020522f4c656e6774682038203020522f42697473506572436f6d70\
+     6f6e656e7420383e3e0a73747265616d0affd8fffe00245348412d3120697320646561642121212121852fec\
+     092339759c39b1a1c63c4c97e1fffe017346dc9166b67e118f029ab621b2560ff9ca67cca8c7f85ba84c7903\
+     0c2b3de218f86db3a90901d5df45c14f26fedfb3dc38e96ac22fe7bd728f0e45bce046d23c570feb141398bb\
+     552ef5a0a82be331fea48037b8b5d71f0e332edf93ac3500eb4ddc0decc1a864790c782c76215660dd309791\
+     d06bd0af3f98cda4bc4629b1";
+
     fn id(hex: &str) -> ObjectId {
         ObjectId::parse(hex.as_bytes()).expect("it is an id")
     }
@@ -185,6 +196,20 @@ mod tests {
         for text in ["", "4b825d", &EMPTY_TREE.replace('4', "g")] {
             assert_eq!(ObjectId::parse(text.as_bytes()), None);
         }
+    }
+
+    #[test]
+    fn data_that_were_made_to_collide_have_no_id() {
+        let byte =
+            |at: usize| u8::from_str_radix(&SHATTERED[at..at + 2], 16).expect("it is hexadecimal");
+        let data: Vec<_> = (0..SHATTERED.len()).step_by(2).map(byte).collect();
+        // Without the head of an object, which no published collision has.
+        let mut hasher = ObjectHasher(Sha1::new());
+        hasher.update(&data);
+        assert!(matches!(hasher.finish(), Err(GitReason::Collision)));
+        let mut hasher = ObjectHasher(Sha1::new());
+        hasher.update(&data[..data.len() - 64]);
+        assert!(hasher.finish().is_ok());
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! A pack is read twice: from its start to its end, to check its hash and to find its objects, and
 //! along the chains of its deltas, to learn their ids. Only objects on one such chain are in memory.
-//! Each length is compared with its limit before the bytes are made.
+//! Each length is compared with its limit before memory is allocated for it.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::ZlibDecoder;
 use sha1_checked::{Digest as _, Sha1};
@@ -16,7 +17,7 @@ use super::delta;
 use super::object::{ObjectHasher, ObjectId, ObjectKind};
 use crate::{
     GitReason, MAX_DELTA_DEPTH, MAX_DELTA_MEMORY_BYTES, MAX_DELTA_OBJECT_BYTES, MAX_OBJECTS_BYTES,
-    MAX_PACK_BYTES, MAX_PACK_OBJECTS, MAX_STRUCTURE_BYTES,
+    MAX_PACK_BYTES, MAX_PACK_OBJECTS, MAX_READ_BYTES, MAX_STRUCTURE_BYTES,
 };
 
 /// First bytes of a pack, and its only version.
@@ -35,8 +36,32 @@ const DATA_BYTES: usize = 8 * 1024;
 #[derive(Debug)]
 pub(super) struct Pack {
     file: File,
+    limits: PackLimits,
     objects: Vec<PackedObject>,
     ids: HashMap<ObjectId, u32>,
+    /// Number of bytes that were decompressed or made of deltas since the pack was opened.
+    read: AtomicU64,
+}
+
+/// Limits of a pack. A pack that exceeds one is refused.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PackLimits {
+    /// Maximum length in bytes of the file.
+    pub(super) bytes: u64,
+    /// Maximum number of objects.
+    pub(super) objects: u32,
+    /// Maximum number of bytes of all objects, and of the deltas that some are stored as.
+    pub(super) objects_bytes: u64,
+    /// Maximum number of deltas on a chain.
+    pub(super) delta_depth: usize,
+    /// Maximum length in bytes of a delta, its base and its result.
+    pub(super) delta_object_bytes: u64,
+    /// Maximum number of bytes of bases that are held in memory at one time.
+    pub(super) delta_memory_bytes: u64,
+    /// Maximum length in bytes of a commit, a tag or a tree.
+    pub(super) structure_bytes: u64,
+    /// Maximum number of bytes that reading the objects makes.
+    pub(super) read_bytes: u64,
 }
 
 /// An object of a pack.
@@ -96,21 +121,43 @@ struct ObjectHead {
     bytes: u64,
 }
 
+impl Default for PackLimits {
+    fn default() -> Self {
+        Self {
+            bytes: MAX_PACK_BYTES,
+            objects: MAX_PACK_OBJECTS,
+            objects_bytes: MAX_OBJECTS_BYTES,
+            delta_depth: MAX_DELTA_DEPTH,
+            delta_object_bytes: MAX_DELTA_OBJECT_BYTES,
+            delta_memory_bytes: MAX_DELTA_MEMORY_BYTES,
+            structure_bytes: MAX_STRUCTURE_BYTES,
+            read_bytes: MAX_READ_BYTES,
+        }
+    }
+}
+
 impl Pack {
     /// Reads the pack that begins at an offset of a file and ends with it.
-    pub(super) fn open(file: File, offset: u64) -> Result<Self, GitReason> {
-        if file.metadata()?.len().saturating_sub(offset) > MAX_PACK_BYTES {
-            return Err(GitReason::PackTooLarge(MAX_PACK_BYTES));
+    pub(super) fn open(file: File, offset: u64, limits: PackLimits) -> Result<Self, GitReason> {
+        if file.metadata()?.len().saturating_sub(offset) > limits.bytes {
+            return Err(GitReason::PackTooLarge(limits.bytes));
         }
         let mut pack = Self {
             file,
+            limits,
             objects: Vec::new(),
             ids: HashMap::new(),
+            read: AtomicU64::new(0),
         };
         let mut bytes = 0;
         let deltas = pack.scan(offset, &mut bytes)?;
         pack.resolve(deltas, &mut bytes)?;
         Ok(pack)
+    }
+
+    /// Returns the ids of all objects with their positions.
+    pub(super) fn ids(&self) -> impl Iterator<Item = (ObjectId, u32)> {
+        self.ids.iter().map(|(id, position)| (*id, *position))
     }
 
     /// Returns the position of an object.
@@ -126,11 +173,12 @@ impl Pack {
     /// Reads a commit, a tag or a tree.
     pub(super) fn structure(&self, position: u32) -> Result<Vec<u8>, GitReason> {
         let (bytes, mut content) = self.content(position)?;
-        if bytes > MAX_STRUCTURE_BYTES {
+        let limit = self.limits.structure_bytes;
+        if bytes > limit {
             return Err(GitReason::StructureTooLarge {
                 kind: self.kind(position).name(),
                 bytes,
-                limit: MAX_STRUCTURE_BYTES,
+                limit,
             });
         }
         let mut data = Vec::new();
@@ -143,13 +191,35 @@ impl Pack {
         let (chain, _) = self.chain(position);
         let base = self.object(chain[chain.len() - 1]);
         if chain.len() == 1 {
+            self.count_read(base.bytes)?;
             return Ok((base.bytes, Box::new(self.decoder(base).take(base.bytes))));
         }
         let mut data = self.inflate(chain[chain.len() - 1])?;
         for delta in chain.iter().rev().skip(1) {
-            data = delta::apply(&data, &self.inflate(*delta)?)?;
+            data = self.apply(&data, *delta)?;
         }
         Ok((data.len() as u64, Box::new(Cursor::new(data))))
+    }
+
+    /// Applies the delta at a position to its base.
+    fn apply(&self, base: &[u8], position: u32) -> Result<Vec<u8>, GitReason> {
+        let data = delta::apply(
+            base,
+            &self.inflate(position)?,
+            self.limits.delta_object_bytes,
+        )?;
+        self.count_read(data.len() as u64)?;
+        Ok(data)
+    }
+
+    /// Counts bytes that are decompressed or made of a delta.
+    fn count_read(&self, bytes: u64) -> Result<(), GitReason> {
+        let read = self.read.fetch_add(bytes, Ordering::Relaxed);
+        let limit = self.limits.read_bytes;
+        if read.saturating_add(bytes) > limit {
+            return Err(GitReason::TooManyBytesRead(limit));
+        }
+        Ok(())
     }
 
     /// Returns an object with the bases that it is made of, and its kind. Each base is nearer to its
@@ -183,9 +253,14 @@ impl Pack {
     /// Decompresses the data of an object: its own, or those of its delta.
     fn inflate(&self, position: u32) -> Result<Vec<u8>, GitReason> {
         let object = self.object(position);
-        if object.bytes > MAX_DELTA_OBJECT_BYTES {
-            return Err(GitReason::ObjectTooLarge(object.bytes));
+        let limit = self.limits.delta_object_bytes;
+        if object.bytes > limit {
+            return Err(GitReason::ObjectTooLarge {
+                bytes: object.bytes,
+                limit,
+            });
         }
+        self.count_read(object.bytes)?;
         let mut data = Vec::with_capacity(usize::try_from(object.bytes).unwrap_or_default());
         self.decoder(object)
             .take(object.bytes)
@@ -203,18 +278,15 @@ impl Pack {
             ));
         }
         let objects = u32::from_be_bytes(reader.array()?);
-        if objects > MAX_PACK_OBJECTS {
-            return Err(GitReason::TooManyObjects {
-                objects,
-                limit: MAX_PACK_OBJECTS,
-            });
+        let limit = self.limits.objects;
+        if objects > limit {
+            return Err(GitReason::TooManyObjects { objects, limit });
         }
         let mut deltas = Deltas::default();
         for position in 0..objects {
             let start = reader.offset;
             let head = reader.object_head()?;
-            *bytes = bytes.saturating_add(head.bytes);
-            check_bytes(*bytes)?;
+            self.add_bytes(bytes, head.bytes)?;
             let form = match head.code {
                 1 => ObjectForm::Whole(ObjectKind::Commit),
                 2 => ObjectForm::Whole(ObjectKind::Tree),
@@ -244,12 +316,29 @@ impl Pack {
                 bytes: head.bytes,
                 form,
             });
-            if id.is_some_and(|id| self.ids.insert(id, position).is_some()) {
-                return Err(GitReason::Damaged("an object occurs twice"));
+            if let Some(id) = id {
+                self.insert(id, position)?;
             }
         }
         reader.finish()?;
         Ok(deltas)
+    }
+
+    fn insert(&mut self, id: ObjectId, position: u32) -> Result<(), GitReason> {
+        match self.ids.insert(id, position) {
+            Some(_) => Err(GitReason::Damaged("an object occurs twice")),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds to the number of bytes of all objects.
+    fn add_bytes(&self, bytes: &mut u64, more: u64) -> Result<(), GitReason> {
+        *bytes = bytes.saturating_add(more);
+        let limit = self.limits.objects_bytes;
+        if *bytes > limit {
+            return Err(GitReason::TooManyBytes(limit));
+        }
+        Ok(())
     }
 
     /// Returns the position of the object that starts at an offset.
@@ -298,14 +387,13 @@ impl Pack {
                 break;
             };
             let depth = link.depth + 1;
-            if depth > MAX_DELTA_DEPTH {
-                return Err(GitReason::DeltaTooDeep(MAX_DELTA_DEPTH));
+            if depth > self.limits.delta_depth {
+                return Err(GitReason::DeltaTooDeep(self.limits.delta_depth));
             }
-            let data = delta::apply(&link.data, &self.inflate(position)?)?;
-            *bytes = bytes.saturating_add(data.len() as u64);
-            check_bytes(*bytes)?;
+            let data = self.apply(&link.data, position)?;
+            self.add_bytes(bytes, data.len() as u64)?;
             let id = ObjectHasher::hash(kind, &data)?;
-            self.ids.insert(id, position);
+            self.insert(id, position)?;
             self.objects[position as usize].form = ObjectForm::Delta(link.position);
 
             // The data of an object without further deltas are of no more use: a long chain holds
@@ -317,8 +405,9 @@ impl Pack {
             let deltas = deltas.take(position, id);
             if !deltas.is_empty() {
                 held += data.len() as u64;
-                if held > MAX_DELTA_MEMORY_BYTES {
-                    return Err(GitReason::DeltaMemory(MAX_DELTA_MEMORY_BYTES));
+                let limit = self.limits.delta_memory_bytes;
+                if held > limit {
+                    return Err(GitReason::DeltaMemory(limit));
                 }
                 chain.push(ChainLink {
                     position,
@@ -469,13 +558,6 @@ impl Read for FileReader<'_> {
     }
 }
 
-fn check_bytes(bytes: u64) -> Result<(), GitReason> {
-    if bytes > MAX_OBJECTS_BYTES {
-        return Err(GitReason::TooManyBytes(MAX_OBJECTS_BYTES));
-    }
-    Ok(())
-}
-
 /// Classifies an error of reading a pack: it ends too early, its compression is damaged, or the disk
 /// is.
 fn cut_off(error: io::Error) -> GitReason {
@@ -489,214 +571,4 @@ fn cut_off(error: io::Error) -> GitReason {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-    use std::io::Write as _;
-
-    use flate2::Compression;
-    use flate2::write::ZlibEncoder;
-
-    use super::*;
-
-    const BLOB: u8 = 3;
-
-    /// A pack that is being written by hand.
-    struct PackBuilder {
-        bytes: Vec<u8>,
-        objects: u32,
-    }
-
-    impl PackBuilder {
-        fn new() -> Self {
-            Self {
-                bytes: [MAGIC, &[0; 4]].concat(),
-                objects: 0,
-            }
-        }
-
-        /// Appends an object whose head names this length, and returns where it starts.
-        fn object(&mut self, code: u8, length: u64, between: &[u8], data: &[u8]) -> u64 {
-            let start = self.bytes.len() as u64;
-            let low = u8::try_from(length & 0x0f).unwrap();
-            let mut rest = length >> 4;
-            let mut byte = code << 4 | low;
-            while rest > 0 {
-                self.bytes.push(byte | 0x80);
-                byte = u8::try_from(rest & 0x7f).unwrap();
-                rest >>= 7;
-            }
-            self.bytes.push(byte);
-            self.bytes.extend(between);
-            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
-            encoder.write_all(data).unwrap();
-            self.bytes.extend(encoder.finish().unwrap());
-            self.objects += 1;
-            start
-        }
-
-        fn blob(&mut self, text: &str) -> u64 {
-            self.object(BLOB, text.len() as u64, b"", text.as_bytes())
-        }
-
-        /// Appends a delta of the object that starts at an offset.
-        fn delta(&mut self, base: u64, delta: &[u8]) -> u64 {
-            let mut distance = self.bytes.len() as u64 - base;
-            let mut bytes = vec![u8::try_from(distance & 0x7f).unwrap()];
-            while distance > 0x7f {
-                distance = (distance >> 7) - 1;
-                bytes.insert(0, u8::try_from(distance & 0x7f).unwrap() | 0x80);
-            }
-            self.object(6, delta.len() as u64, &bytes, delta)
-        }
-
-        fn finish(mut self) -> Vec<u8> {
-            self.bytes[8..12].copy_from_slice(&self.objects.to_be_bytes());
-            let hash = Sha1::digest(&self.bytes);
-            self.bytes.extend(&hash[..]);
-            self.bytes
-        }
-    }
-
-    fn opened(bytes: &[u8]) -> Result<Pack, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pack");
-        fs::write(&path, bytes).unwrap();
-        let file = File::open(path).unwrap();
-        Pack::open(file, 0).map_err(|error| error.to_string())
-    }
-
-    fn id(text: &str) -> ObjectId {
-        ObjectHasher::hash(ObjectKind::Blob, text.as_bytes()).unwrap()
-    }
-
-    fn text(pack: &Pack, text: &str) -> String {
-        let position = pack.find(id(text)).expect("it is in the pack");
-        assert_eq!(pack.kind(position), ObjectKind::Blob);
-        let (bytes, mut content) = pack.content(position).unwrap();
-        let mut found = String::new();
-        content.read_to_string(&mut found).unwrap();
-        assert_eq!(bytes, found.len() as u64);
-        found
-    }
-
-    /// A delta that keeps its base of this length and appends a letter.
-    fn appending(length: u8, letter: u8) -> Vec<u8> {
-        vec![length, length + 1, 0x90, length, 1, letter]
-    }
-
-    /// A base whose chain has this number of deltas.
-    fn chain(deltas: u8) -> Vec<u8> {
-        let mut pack = PackBuilder::new();
-        let mut last = pack.blob("a");
-        for length in 1..=deltas {
-            last = pack.delta(last, &appending(length, b'b'));
-        }
-        pack.finish()
-    }
-
-    #[test]
-    fn objects_are_found_by_their_ids_whether_they_are_whole_or_deltas() {
-        let mut pack = PackBuilder::new();
-        // A delta by the id of a base that follows.
-        let base = id("hello");
-        let raw = Sha1::digest(b"blob 5\0hello");
-        let by_id = appending(5, b'!');
-        pack.object(7, by_id.len() as u64, &raw, &by_id);
-        let start = pack.blob("hello");
-        let second = pack.delta(start, &appending(5, b'?'));
-        pack.delta(second, &appending(6, b'?'));
-        let long = "x".repeat(100_000);
-        pack.blob(&long);
-        let pack = opened(&pack.finish()).unwrap();
-        assert!(pack.find(base).is_some());
-        for expected in ["hello", "hello!", "hello?", "hello??", &long] {
-            assert_eq!(text(&pack, expected), expected);
-        }
-        assert_eq!(pack.find(id("hell")), None);
-    }
-
-    #[test]
-    fn a_chain_has_at_most_fifty_deltas() {
-        let most = u8::try_from(MAX_DELTA_DEPTH).unwrap();
-        let longest = "a".to_owned() + &"b".repeat(MAX_DELTA_DEPTH);
-        assert_eq!(text(&opened(&chain(most)).unwrap(), &longest), longest);
-        assert_eq!(
-            opened(&chain(most + 1)).unwrap_err(),
-            "its pack has a chain of more than 50 deltas"
-        );
-    }
-
-    #[test]
-    fn a_pack_that_is_cut_or_changed_anywhere_is_refused() {
-        let whole = chain(3);
-        for end in 0..whole.len() {
-            assert!(opened(&whole[..end]).is_err(), "{end}");
-        }
-        for at in 0..whole.len() {
-            let mut changed = whole.clone();
-            changed[at] ^= 0x15;
-            assert!(opened(&changed).is_err(), "{at}");
-        }
-        let more = [&whole[..], b"x"].concat();
-        assert_eq!(
-            opened(&more).unwrap_err(),
-            "the pack is damaged: bytes follow its end"
-        );
-    }
-
-    #[test]
-    fn what_a_pack_says_of_itself_is_compared_with_limits_and_with_its_bytes() {
-        let with = |code, length, between: &[u8], data: &[u8]| {
-            let mut pack = PackBuilder::new();
-            pack.object(code, length, between, data);
-            opened(&pack.finish()).unwrap_err()
-        };
-        let missing = Sha1::digest(b"blob 5\0hello");
-        let mut twice = PackBuilder::new();
-        twice.blob("a");
-        twice.blob("a");
-        let mut many = chain(1);
-        many[8..12].copy_from_slice(&(MAX_PACK_OBJECTS + 1).to_be_bytes());
-        let mut bomb = PackBuilder::new();
-        let base = bomb.blob("a");
-        // 2^40 bytes.
-        bomb.delta(base, &[1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0x90, 1]);
-        for (refused, expected) in [
-            (
-                with(BLOB, 4, b"", b"hello"),
-                "an object is longer than its head says",
-            ),
-            (
-                with(BLOB, 6, b"", b"hello"),
-                "an object is shorter than its head says",
-            ),
-            (with(5, 5, b"", b"hello"), "an object is of an unknown kind"),
-            (
-                with(6, 5, &[1], b"hello"),
-                "the base of a delta is no object",
-            ),
-            (
-                with(7, 5, &missing, b"hello"),
-                "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0 is missing",
-            ),
-            (
-                with(BLOB, MAX_OBJECTS_BYTES + 1, b"", b""),
-                "more than 17179869184 bytes",
-            ),
-            (
-                opened(&twice.finish()).unwrap_err(),
-                "an object occurs twice",
-            ),
-            (
-                opened(&many).unwrap_err(),
-                "1000001 objects and the limit is 1000000",
-            ),
-            (
-                opened(&bomb.finish()).unwrap_err(),
-                "an object of 1099511627776 bytes",
-            ),
-        ] {
-            assert!(refused.contains(expected), "{expected}: {refused}");
-        }
-    }
-}
+mod tests;

@@ -88,8 +88,10 @@ impl<'a> PacketReader<'a> {
             }
         }
         let digits = &self.buffer[self.taken..self.taken + LENGTH_BYTES];
+        // `from_str_radix` allows a sign.
         let length = std::str::from_utf8(digits)
             .ok()
+            .filter(|digits| !digits.starts_with('+'))
             .and_then(|digits| usize::from_str_radix(digits, 16).ok());
         let length = match length {
             Some(0) => {
