@@ -1,6 +1,7 @@
 //! The fuzz target of packs of git, the only one that writes them.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use remote_sources::read_pack;
@@ -17,8 +18,10 @@ pub fn packs(data: &[u8]) {
         let found = objects(&pack);
         assert_eq!(found, objects(&pack));
         for (id, (kind, data)) in found.into_iter().flatten() {
-            let expected = GitPack::id(&kind, &data);
-            let expected: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
+            let mut expected = String::new();
+            for byte in GitPack::id(&kind, &data) {
+                write!(expected, "{byte:02x}").expect("memory can be written");
+            }
             assert_eq!(id, expected);
         }
     }
