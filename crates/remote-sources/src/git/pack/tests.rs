@@ -323,9 +323,10 @@ fn history(seed: u64, commits: usize) -> String {
             .unwrap();
         }
     }
-    let noise: String = (0..5_000)
-        .map(|_| format!("{:x}", random.next_u64()))
-        .collect();
+    let mut noise = String::new();
+    for _ in 0..5_000 {
+        write!(noise, "{:x}", random.next_u64()).unwrap();
+    }
     let length = noise.len();
     write!(
         stream,
