@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use fuzzing::{layers, signatures, targets};
+use fuzzing::{layers, packs, signatures, targets};
 use serde_json::Value;
 
 use crate::support::{Archive, SeededRandom, digest};
@@ -257,6 +257,32 @@ fn layers_hold_for_any_bytes() {
     ];
     let seeds = [&entries[..], links, &coded[0], &coded[1], &coded[2]];
     run(7, layers::layers, &seeds, &words);
+}
+
+#[test]
+fn packs_hold_for_any_bytes() {
+    // Two blobs, deltas of the first one by its offset and by its id, and one of a delta.
+    let deltas = b"\x03\0\x05hello\x03\0\x01x\x06\0\x06\x05\x06\x90\x05\x01!\x07\0\x06\x05\x06\x90\x05\x01?\x06\x02\x06\x06\x07\x90\x06\x01!";
+    let kinds = b"\x01\0\x2etree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\x02\0\0\x04\0\x0fobject 4b825dc6\x03\0\0";
+    assert_eq!(packs::number_of_objects(deltas), Some(5));
+    assert_eq!(packs::number_of_objects(kinds), Some(4));
+    // A pack of one blob, without its hash.
+    let whole = b"PACK\0\0\0\x02\0\0\0\x01\x31\x78\x01\x01\x01\0\xfe\xffa\0\x62\0\x62";
+    let words: [&[u8]; 12] = [
+        b"\x03\0\x01a",
+        b"\x06\0\x06\x05\x06\x90\x05\x01!",
+        b"\x07\0\x06\x05\x06\x90\x05\x01!",
+        b"\x06",
+        b"\x07",
+        b"\x0e",
+        b"\x80",
+        b"\xff\xff\xff\xff",
+        b"\xff\xff\xff\x7f",
+        b"\x90\x01",
+        b"\xb0\0\x01",
+        b"\0",
+    ];
+    run(10, packs::packs, &[deltas, kinds, whole], &words);
 }
 
 #[test]

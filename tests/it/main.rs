@@ -48,6 +48,8 @@ mod queries;
 mod readme;
 mod release;
 mod reload;
+mod remote_git;
+mod remote_git_hostile;
 mod remote_hostile;
 mod remote_sources;
 mod serve;

@@ -2,9 +2,11 @@
 //! client for it.
 
 mod collector;
+mod git;
 mod process;
 
 pub(crate) use collector::{Collector, ReceivedSpan};
+pub(crate) use git::{GitRepository, http_backend};
 pub(crate) use process::{Output, Server, catalogql, get, graphql, graphql_at, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{

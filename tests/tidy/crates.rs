@@ -289,6 +289,7 @@ const ALLOWED: [(&str, &[&str]); 45] = [
             "fbc-read",
             "graphql",
             "images",
+            "remote-sources",
             "serving",
             "signature-policy",
             "solve",

@@ -2,5 +2,6 @@
 //! that takes any bytes and panics where a property does not hold.
 
 pub mod layers;
+pub mod packs;
 pub mod signatures;
 pub mod targets;

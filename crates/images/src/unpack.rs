@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod links;
 mod members;
+mod plain;
 mod root;
 mod spool;
 mod stream;
@@ -27,6 +28,7 @@ pub use download::{DownloadedFile, unpack_download};
 pub(crate) use error::shown;
 pub use error::{EntryLocation, UnpackError};
 pub use links::MAX_LINK_HOPS;
+pub use plain::TreeUnpacker;
 pub(crate) use root::CONFIGS_LABEL;
 pub use root::CatalogRoot;
 pub use spool::FileContent;
@@ -59,6 +61,9 @@ pub enum LayerContent {
 
 /// Number of an archive that is no layer of an image.
 const ARCHIVE: u32 = 0;
+
+/// Number of a repository, which is no layer of an image either.
+const REPOSITORY: u32 = u32::MAX;
 
 /// Limits of the layers of one image, of all together unless stated otherwise. An image that
 /// exceeds one is refused.

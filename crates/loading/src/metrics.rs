@@ -54,6 +54,8 @@ labels! {
         Http = "http",
         /// A catalog of a catalogd.
         Catalogd = "catalogd",
+        /// A folder of a git repository.
+        Git = "git",
     }
 }
 
@@ -204,6 +206,7 @@ pub(crate) fn describe(source: &Source) -> SourceDescription {
         SourceKind::Layout => CatalogSourceKind::Layout,
         SourceKind::Http => CatalogSourceKind::Http,
         SourceKind::Catalogd => CatalogSourceKind::Catalogd,
+        SourceKind::Git => CatalogSourceKind::Git,
     };
     SourceDescription {
         kind,
@@ -220,6 +223,7 @@ impl SourceKind {
             Source::Image(ImageSource::Layout(_)) => Self::Layout,
             Source::Remote(remote) => match remote.kind() {
                 RemoteKind::Http => Self::Http,
+                RemoteKind::Git => Self::Git,
                 RemoteKind::Catalogd | RemoteKind::Catalogql => Self::Catalogd,
             },
         }

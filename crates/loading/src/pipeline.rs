@@ -177,6 +177,10 @@ impl LoadPipeline {
                     let store = &self.contents.store;
                     store.set_validators(&key, unchanged.validators)?;
                 }
+                if unchanged.revision.is_some() {
+                    let store = &self.contents.store;
+                    store.set_revision(&key, unchanged.revision)?;
+                }
                 return Ok(LoadedContent {
                     content: unchanged.content,
                     fresh_for: unchanged.fresh_for,
@@ -187,7 +191,10 @@ impl LoadPipeline {
         };
         let stored = stored.map(|(content, _)| content);
         let fresh_for = download.fresh_for();
-        let accepts_shrink = spec.http.settings().accept_shrink || spec.source.is_pinned();
+        // A commit is whole by nature.
+        let accepts_shrink = spec.http.settings().accept_shrink
+            || spec.source.is_pinned()
+            || reference.kind() == RemoteKind::Git;
         let former = stored.filter(|_| !accepts_shrink);
         let read_reference = reference.clone();
         let read = self.run_serialized(move |pipeline| {
@@ -236,7 +243,7 @@ impl LoadPipeline {
         let has_strong_etag =
             validators.is_some_and(|validators| validators.strong_etag().is_some());
         match reference.kind() {
-            RemoteKind::Http => false,
+            RemoteKind::Http | RemoteKind::Git => false,
             RemoteKind::Catalogd => has_strong_etag,
             RemoteKind::Catalogql => true,
         }

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use images::unpack::{DownloadedFile, UnpackLimits, unpack_download};
 use remote_sources::{
-    Download, Fetch, Fetched, HttpClient, RemoteError, RemoteKind, RemoteReference, Validators,
+    Download, Fetch, Fetched, GitDownload, GitFetch, GitFetched, HttpClient, RemoteError,
+    RemoteKind, RemoteReference, Validators,
 };
 use serving::Content;
 use store::{ScratchFolder, SourceState};
@@ -28,8 +29,14 @@ pub(crate) struct ShrunkSources(Mutex<HashMap<String, String>>);
 /// A remote source that has changed, with its bytes in a folder that is removed with this.
 pub(crate) struct RemoteDownload {
     scratch: ScratchFolder,
-    download: Download,
+    downloaded: Downloaded,
     revision: String,
+}
+
+/// The form in which a source was downloaded.
+enum Downloaded {
+    File(Download),
+    Folder(Box<GitDownload>),
 }
 
 /// A content that a server confirms to be its current one.
@@ -40,6 +47,8 @@ pub(crate) struct UnchangedSource {
     pub(crate) fresh_for: Option<Duration>,
     /// Validators to record in place of the known ones, if they differ.
     pub(crate) validators: Option<String>,
+    /// Revision to record in place of the known one, if it differs.
+    pub(crate) revision: Option<String>,
 }
 
 /// A stored content, with the state in which its source provided it.
@@ -70,6 +79,9 @@ pub(crate) async fn poll(
     place: DownloadPlace<'_>,
     progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
 ) -> Result<RemotePoll, LoadError> {
+    if reference.kind() == RemoteKind::Git {
+        return poll_git(reference, client, known, place.scratch, progress).await;
+    }
     let DownloadPlace { scratch, instance } = place;
     let validators = known
         .as_ref()
@@ -98,6 +110,7 @@ pub(crate) async fn poll(
                 content: known.content,
                 fresh_for,
                 validators: validators.map(|validators| validators.to_text()),
+                revision: None,
             }))
         }
         Fetched::Downloaded(download) => {
@@ -105,28 +118,78 @@ pub(crate) async fn poll(
             let revision = format!("bytes {} {folder}", download.digest);
             Ok(RemotePoll::Downloaded(Box::new(RemoteDownload {
                 scratch,
-                download,
+                downloaded: Downloaded::File(download),
                 revision: revision.trim_end().to_owned(),
             })))
         }
     }
 }
 
+/// Polls a folder of a git repository.
+async fn poll_git(
+    reference: &RemoteReference,
+    client: &HttpClient,
+    known: Option<KnownContent>,
+    scratch: ScratchFolder,
+    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+) -> Result<RemotePoll, LoadError> {
+    let revision = known
+        .as_ref()
+        .and_then(|known| known.state.revision.clone());
+    let fetch = GitFetch {
+        reference,
+        known: revision.as_deref(),
+        folder: scratch.path(),
+    };
+    let fetched = client.fetch_git(fetch, move |done, total| {
+        progress(LoadStep::Fetch, done, total);
+    });
+    let revision = match fetched.await? {
+        GitFetched::Unchanged => None,
+        GitFetched::Moved { revision } => Some(revision),
+        GitFetched::Downloaded(download) => {
+            return Ok(RemotePoll::Downloaded(Box::new(RemoteDownload {
+                scratch,
+                revision: download.revision().to_owned(),
+                downloaded: Downloaded::Folder(download),
+            })));
+        }
+    };
+    // Only what is known can be unchanged.
+    let known = known.ok_or_else(|| RemoteError::Malformed {
+        url: reference.to_string(),
+        reason: "it is unchanged, and was never read",
+    })?;
+    Ok(RemotePoll::Unchanged(UnchangedSource {
+        content: known.content,
+        fresh_for: None,
+        validators: None,
+        revision,
+    }))
+}
+
 impl RemoteDownload {
-    /// Returns the state of the source that was downloaded. The digest of the bytes is its revision:
-    /// servers make new entity tags and times for the same bytes.
+    /// Returns the state of the source that was downloaded. The digest of the bytes of a file is its
+    /// revision: servers make new entity tags and times for the same bytes.
     pub(crate) fn state(&self) -> SourceState {
+        let validators = match &self.downloaded {
+            Downloaded::File(download) => Some(download.validators.to_text()),
+            Downloaded::Folder(_) => None,
+        };
         SourceState {
             revision: Some(self.revision.clone()),
             image: None,
-            validators: Some(self.download.validators.to_text()),
+            validators,
             evidence: None,
         }
     }
 
     /// Returns the time for which the server says that the download is fresh.
     pub(crate) fn fresh_for(&self) -> Option<Duration> {
-        self.download.fresh_for
+        match &self.downloaded {
+            Downloaded::File(download) => download.fresh_for,
+            Downloaded::Folder(_) => None,
+        }
     }
 
     /// Unpacks the download into files. `progress` receives the done and the total bytes.
@@ -135,20 +198,32 @@ impl RemoteDownload {
         reference: &RemoteReference,
         progress: impl Fn(u64, u64),
     ) -> Result<ImageFiles, LoadError> {
-        let file = DownloadedFile {
-            path: &self.download.path,
-            name: reference.file_name(),
-            root: reference.path(),
-            is_lines: reference.kind() != RemoteKind::Http,
+        let unpacked = match &self.downloaded {
+            Downloaded::File(download) => {
+                let file = DownloadedFile {
+                    path: &download.path,
+                    name: reference.file_name(),
+                    root: reference.path(),
+                    is_lines: reference.kind() != RemoteKind::Http,
+                };
+                let total = download.bytes;
+                let unpacked = unpack_download(
+                    file,
+                    self.scratch.path(),
+                    &UnpackLimits::default(),
+                    |done| progress(done.min(total), total),
+                );
+                unpacked.map_err(LoadError::Archive)?
+            }
+            Downloaded::Folder(download) => {
+                let total = download.entries();
+                let unpacked = download.unpack(self.scratch.path(), |done| progress(done, total));
+                unpacked.map_err(|error| match error {
+                    RemoteError::Unpack(error) => LoadError::Archive(error),
+                    other => other.into(),
+                })?
+            }
         };
-        let total = self.download.bytes;
-        let unpacked = unpack_download(
-            file,
-            self.scratch.path(),
-            &UnpackLimits::default(),
-            |done| progress(done.min(total), total),
-        );
-        let unpacked = unpacked.map_err(LoadError::Archive)?;
         let files = unpacked.files().map_err(LoadError::Archive)?;
         Ok(ImageFiles { unpacked, files })
     }

@@ -1,5 +1,5 @@
 //! References to catalogs: a directory, an image in a registry or in an OCI layout, a file on an HTTP
-//! server, or a catalog of another server.
+//! server, a catalog of another server, or a folder of a git repository.
 //!
 //! Parsing accesses the disk to tell a path from the name of an image.
 
@@ -19,7 +19,7 @@ pub enum Source {
     Directory(PathBuf),
     /// An image in a registry or in an OCI layout.
     Image(ImageSource),
-    /// A file on an HTTP server, or a catalog of another server.
+    /// A file on an HTTP server, a catalog of another server, or a folder of a git repository.
     Remote(RemoteReference),
 }
 
@@ -52,7 +52,7 @@ pub enum SourceParseError {
 
 impl Source {
     /// Parses `dir:PATH`, `oci:PATH[:TAG|@DIGEST]`, `docker://REFERENCE`, `https://HOST/PATH`,
-    /// `catalogd+https://HOST/catalogs/NAME`, an existing path, or a reference that begins with the name of a registry. Relative paths are resolved against `base`.
+    /// `catalogd+https://HOST/catalogs/NAME`, `git+https://HOST/PATH.git`, an existing path, or a reference that begins with the name of a registry. Relative paths are resolved against `base`.
     pub fn parse(text: &str, base: &Path) -> Result<Self, SourceParseError> {
         let unknown = || SourceParseError::Unknown(text.to_owned());
         if let Some(path) = text.strip_prefix("dir:") {
@@ -140,12 +140,12 @@ impl Source {
         matches!(self, Self::Remote(remote) if remote.is_server())
     }
 
-    /// Returns whether it names an image or a file by digest, whose content never changes.
+    /// Returns whether it names an image or a file by digest, or a commit, whose content never changes.
     pub fn is_pinned(&self) -> bool {
         match self {
             Self::Directory(_) => false,
             Self::Image(image) => image.is_pinned(),
-            Self::Remote(remote) => remote.sha256().is_some(),
+            Self::Remote(remote) => remote.is_pinned(),
         }
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use fbc_grammar::Digest;
+use images::unpack::UnpackError;
 
-use crate::{HttpAuthError, MAX_HOPS, MAX_REDIRECTS};
+use crate::{GitReason, HttpAuthError, MAX_HOPS, MAX_REDIRECTS, ReferenceError};
 
 /// An error of a download.
 #[derive(Debug, thiserror::Error)]
@@ -156,6 +157,20 @@ pub enum RemoteError {
         /// Number of downloads.
         attempts: usize,
     },
+    /// A git repository cannot be read.
+    #[error("cannot read `{reference}`: {reason}")]
+    Git {
+        /// The reference.
+        reference: String,
+        /// The cause.
+        reason: GitReason,
+    },
+    /// The files of a git repository cannot be unpacked.
+    #[error(transparent)]
+    Unpack(#[from] UnpackError),
+    /// This build cannot read such a source.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
     /// An operation on a file failed.
     #[error("cannot {action} `{}`", path.display())]
     Io {
@@ -201,6 +216,7 @@ impl RemoteError {
             | Self::TooSlow { .. }
             | Self::Unstable { .. }
             | Self::Io { .. } => true,
+            Self::Git { reason, .. } => reason.is_transient(),
             Self::Redirect { reason, .. } => matches!(reason, RedirectReason::NoAddress(_)),
             _ => false,
         }

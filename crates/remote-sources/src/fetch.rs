@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 3;
 const PROGRESS_BYTES: u64 = 1024 * 1024;
 
 /// Maximum delay that `Retry-After` asks for and that is respected.
-const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
+pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_hours(1);
 
 /// A download to make.
 #[derive(Debug)]
@@ -613,7 +613,7 @@ fn range_total(headers: &HeaderMap) -> Option<u64> {
         .ok()
 }
 
-fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> RemoteError {
+pub(crate) fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> RemoteError {
     RemoteError::Io {
         action,
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! Downloads files and catalogs from HTTP servers.
+//! Downloads files and catalogs from HTTP servers, and folders of git repositories.
 //!
 //! A download is one conditional request: an unchanged file costs a small response. Bytes arrive in a
 //! file of the caller, hashed on the fly, and an interrupted download is resumed. Credentials belong
@@ -11,6 +11,12 @@ mod client;
 mod error;
 mod fetch;
 mod follow;
+#[cfg_attr(not(feature = "source-git"), path = "no_git.rs")]
+mod git;
+mod git_fetch;
+mod git_limits;
+mod git_reason;
+mod git_ref;
 mod limits;
 mod metrics;
 mod redirect;
@@ -26,6 +32,16 @@ pub use follow::{
     FollowedServer, FollowedState, ListedCatalog, ListedCatalogs, MAX_ANNOUNCEMENT_BYTES,
     MAX_FOLLOWED_CATALOGS, MAX_LIST_BYTES, MAX_RECONNECT, REMOVED_AFTER,
 };
+pub use git::GitDownload;
+#[cfg(feature = "source-git")]
+pub use git::read_pack;
+pub use git_fetch::{GitFetch, GitFetched};
+pub use git_limits::{
+    MAX_DELTA_DEPTH, MAX_DELTA_MEMORY_BYTES, MAX_DELTA_OBJECT_BYTES, MAX_OBJECTS_BYTES,
+    MAX_PACK_BYTES, MAX_PACK_OBJECTS, MAX_READ_BYTES, MAX_REF_BYTES, MAX_REFS_BYTES,
+    MAX_STRUCTURE_BYTES, MAX_TAG_HOPS, MAX_TREE_DEPTH, MAX_TREE_NAME_BYTES,
+};
+pub use git_reason::GitReason;
 pub use limits::FetchLimits;
 pub use metrics::{RemoteKind, RequestResult, remote_requests};
 pub use redirect::MAX_REDIRECTS;

@@ -13,6 +13,8 @@ labels! {
         Catalogd = "catalogd",
         /// A catalog of a catalogql, and its list of catalogs.
         Catalogql = "catalogql",
+        /// A folder of a git repository.
+        Git = "git",
     }
 }
 

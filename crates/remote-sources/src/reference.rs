@@ -6,11 +6,12 @@ use std::hash::{Hash, Hasher};
 use fbc_grammar::Digest;
 use reqwest::Url;
 
-use crate::RemoteKind;
+use crate::git_ref::GitRef;
+use crate::{MAX_REF_BYTES, RemoteKind};
 
 /// Endings of file names that are no part of the name of a catalog.
-const ENDINGS: [&str; 8] = [
-    ".gz", ".zst", ".tgz", ".tar", ".json", ".jsonl", ".yaml", ".yml",
+const ENDINGS: [&str; 10] = [
+    ".gz", ".zst", ".tgz", ".tar", ".json", ".jsonl", ".yaml", ".yml", ".git", ".bundle",
 ];
 
 /// Path of all blobs, below the URL of a catalog.
@@ -22,16 +23,23 @@ const CATALOGS: &str = "/catalogs/";
 /// Path of the API by which a server is followed.
 const GRAPHQL: &str = "/graphql";
 
-/// A reference to a file on an HTTP server, or to a catalog of another server.
+/// Schemes of git repositories that are read, and of those that are not.
+const GIT_SCHEMES: [&str; 3] = ["git+https", "git+http", "git+file"];
+const OTHER_GIT_SCHEMES: [&str; 4] = ["git+ssh", "git+git", "ssh", "git"];
+
+/// A reference to a file on an HTTP server, to a catalog of another server, or to a folder of a git
+/// repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteReference {
     kind: RemoteKind,
-    /// URL that is downloaded, without a fragment.
+    /// URL that is downloaded, or of a repository, without a fragment.
     url: Url,
-    /// Folder of the catalog in an archive; `None` selects it by its contents.
+    /// Folder of the catalog in an archive or a repository; `None` selects it by its contents.
     path: Option<String>,
     /// Digest of the bytes, if the reference pins them.
     sha256: Option<Digest>,
+    /// The ref of a git repository; `None` if the source is none.
+    git_ref: Option<GitRef>,
 }
 
 /// An error of [`RemoteReference::parse`].
@@ -58,14 +66,46 @@ pub enum ReferenceError {
         "cannot use `{0}` as a source: it names no catalog: append /catalogs/NAME, as in `status.urls.base` of a ClusterCatalog"
     )]
     NoCatalog(String),
+    /// This build cannot read git repositories.
+    #[error(
+        "cannot use `{0}` as a source: this build has no git: build it with the feature source-git, or use a release"
+    )]
+    NoGit(String),
+    /// The repository would be read over SSH, or over git's own protocol.
+    #[error(
+        "cannot use `{text}` as a source: `{scheme}` is not supported: write git+https://HOST/PATH.git@REF#path=FOLDER"
+    )]
+    GitTransport {
+        /// The reference.
+        text: String,
+        /// Its scheme.
+        scheme: String,
+    },
+    /// No ref of git has such a name.
+    #[error(
+        "cannot use `{0}` as a source: what follows `@` is no name of a ref, with at most {MAX_REF_BYTES} bytes: write a branch, a tag, refs/… or a commit"
+    )]
+    GitRef(String),
+    /// The reference to a repository has a query, or another member of a fragment.
+    #[error("cannot use `{0}` as a source: write git+https://HOST/PATH.git@REF#path=FOLDER")]
+    Git(String),
 }
 
 impl RemoteReference {
     /// Parses `https://HOST/PATH[#path=FOLDER][&sha256=HEX]`, `catalogd+https://HOST/catalogs/NAME`,
-    /// `catalogql+https://HOST/catalogs/NAME` or `catalogql+https://HOST` (a server); `None` if the
-    /// text has no scheme of these.
+    /// `catalogql+https://HOST/catalogs/NAME`, `catalogql+https://HOST` (a server) or
+    /// `git+https://HOST/PATH.git[@REF][#path=FOLDER]`; `None` if the text has no scheme of these.
     pub fn parse(text: &str) -> Option<Result<Self, ReferenceError>> {
         let (scheme, _) = text.split_once("://")?;
+        if OTHER_GIT_SCHEMES.contains(&scheme) {
+            return Some(Err(ReferenceError::GitTransport {
+                text: without_secrets(text),
+                scheme: scheme.to_owned(),
+            }));
+        }
+        if GIT_SCHEMES.contains(&scheme) {
+            return Some(Self::parse_git(text));
+        }
         let (kind, url) = match scheme {
             "https" | "http" => (RemoteKind::Http, text),
             "catalogd+https" | "catalogd+http" => {
@@ -79,6 +119,44 @@ impl RemoteReference {
         Some(Self::parse_url(kind, url, text))
     }
 
+    /// Parses `git+SCHEME://HOST/PATH[@REF][#path=FOLDER]`.
+    fn parse_git(text: &str) -> Result<Self, ReferenceError> {
+        let shown = || without_secrets(text);
+        if !cfg!(feature = "source-git") {
+            return Err(ReferenceError::NoGit(shown()));
+        }
+        let url = &text["git+".len()..];
+        let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
+        let host = url.find("://").map_or(0, |at| at + "://".len());
+        let path = url[host..].find('/').map_or(url.len(), |at| host + at);
+        // An `@` before the path belongs to credentials, which are refused below.
+        let (url, git_ref) = match url[path..].find('@') {
+            Some(at) => (&url[..path + at], Some(&url[path + at + 1..])),
+            None => (url, None),
+        };
+        let git_ref = git_ref.map_or(Some(GitRef::Head), GitRef::parse);
+        let git_ref = git_ref.ok_or_else(|| ReferenceError::GitRef(shown()))?;
+        let fragment = Fragment::parse(fragment).filter(|fragment| fragment.sha256.is_none());
+        let fragment = fragment.ok_or_else(|| ReferenceError::Git(shown()))?;
+        let url = Url::parse(url).map_err(|_| ReferenceError::Url(shown()))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(ReferenceError::UserInfo(shown()));
+        }
+        let is_local = url.scheme() == "file" && !url.has_host();
+        if url.query().is_some() || url.path().len() < 2 || !url.has_host() && !is_local {
+            return Err(ReferenceError::Git(shown()));
+        }
+        let path = fragment.path.as_deref().map(|path| path.trim_matches('/'));
+        let path = path.filter(|path| !path.is_empty()).map(str::to_owned);
+        Ok(Self {
+            kind: RemoteKind::Git,
+            url,
+            path,
+            sha256: None,
+            git_ref: Some(git_ref),
+        })
+    }
+
     fn parse_url(kind: RemoteKind, url: &str, text: &str) -> Result<Self, ReferenceError> {
         let mut url = Url::parse(url).map_err(|_| ReferenceError::Url(without_secrets(text)))?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -87,6 +165,8 @@ impl RemoteReference {
         let fragment = url.fragment().map(str::to_owned);
         url.set_fragment(None);
         match kind {
+            // Parsed above.
+            RemoteKind::Git => Err(ReferenceError::Git(without_secrets(text))),
             RemoteKind::Http => {
                 let last = url.path().rsplit('/').next().unwrap_or_default();
                 if last.contains([':', '@']) {
@@ -105,6 +185,7 @@ impl RemoteReference {
                     url,
                     path,
                     sha256,
+                    git_ref: None,
                 })
             }
             RemoteKind::Catalogd | RemoteKind::Catalogql => {
@@ -125,6 +206,7 @@ impl RemoteReference {
                         url,
                         path: None,
                         sha256: None,
+                        git_ref: None,
                     });
                 }
                 let (_, name) = base.rsplit_once(CATALOGS).ok_or_else(no_catalog)?;
@@ -137,6 +219,7 @@ impl RemoteReference {
                     url,
                     path: None,
                     sha256: None,
+                    git_ref: None,
                 })
             }
         }
@@ -184,7 +267,18 @@ impl RemoteReference {
         path.rsplit_once(CATALOGS).map_or("", |(base, _)| base)
     }
 
-    /// Returns the folder of the catalog in an archive, if the reference names one.
+    /// Returns the ref of a git repository.
+    #[cfg(feature = "source-git")]
+    pub(crate) fn git_ref(&self) -> &GitRef {
+        self.git_ref.as_ref().unwrap_or(&GitRef::Head)
+    }
+
+    /// Returns whether it names bytes by their digest, or a commit, whose content never changes.
+    pub fn is_pinned(&self) -> bool {
+        self.sha256.is_some() || matches!(self.git_ref, Some(GitRef::Commit(_)))
+    }
+
+    /// Returns the folder of the catalog in an archive or a repository, if the reference names one.
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
@@ -210,7 +304,12 @@ impl RemoteReference {
         if self.is_server() {
             return None;
         }
-        let path = self.url.path().trim_end_matches(ALL).trim_end_matches('/');
+        let path = self
+            .path
+            .as_deref()
+            .filter(|_| self.kind == RemoteKind::Git);
+        let path = path.unwrap_or(self.url.path());
+        let path = path.trim_end_matches(ALL).trim_end_matches('/');
         let mut name = path.rsplit('/').next()?;
         while let Some(shorter) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
             name = shorter;
@@ -240,16 +339,21 @@ impl fmt::Display for RemoteReference {
             RemoteKind::Http => "",
             RemoteKind::Catalogd => "catalogd+",
             RemoteKind::Catalogql => "catalogql+",
+            RemoteKind::Git => "git+",
         };
         let text = url.as_str();
         let text = match self.kind {
-            RemoteKind::Http => text,
+            RemoteKind::Http | RemoteKind::Git => text,
             RemoteKind::Catalogd | RemoteKind::Catalogql if self.is_server() => {
                 text.trim_end_matches(GRAPHQL)
             }
             RemoteKind::Catalogd | RemoteKind::Catalogql => text.trim_end_matches(ALL),
         };
         write!(f, "{prefix}{text}")?;
+        let git_ref = self.git_ref.as_ref().map_or("", GitRef::text);
+        if !git_ref.is_empty() {
+            write!(f, "@{git_ref}")?;
+        }
         let path = self.path.as_ref().map(|path| format!("path={path}"));
         let sha256 = self.sha256.map(|digest| format!("sha256={}", digest.hex()));
         let members: Vec<_> = path.into_iter().chain(sha256).collect();
@@ -432,6 +536,96 @@ mod tests {
             let refused = parsed(text).unwrap_err();
             assert!(refused.contains(error), "{refused}");
             assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+
+    #[cfg(not(feature = "source-git"))]
+    #[test]
+    fn a_build_without_git_says_what_it_lacks() {
+        assert_eq!(
+            parsed("git+https://h/a.git@main#path=b").unwrap_err(),
+            "cannot use `git+https://h/a.git@main#path=b` as a source: this build has no git: build it with the feature source-git, or use a release"
+        );
+    }
+
+    #[cfg(feature = "source-git")]
+    #[test]
+    fn a_repository_has_a_ref_and_a_folder() {
+        let hex = "0f".repeat(20);
+        for (text, shown, url, name) in [
+            (
+                "git+https://h/a/b.git",
+                "git+https://h/a/b.git",
+                "https://h/a/b.git",
+                "b",
+            ),
+            (
+                "git+https://h/b.git@HEAD",
+                "git+https://h/b.git",
+                "https://h/b.git",
+                "b",
+            ),
+            (
+                "git+https://h:8443/b.git@feature/x@2#path=/catalogs/prod/",
+                "git+https://h:8443/b.git@feature/x@2#path=catalogs/prod",
+                "https://h:8443/b.git",
+                "prod",
+            ),
+            (
+                &format!("git+http://h/b@{hex}#path=c.yaml"),
+                &format!("git+http://h/b@{hex}#path=c.yaml"),
+                "http://h/b",
+                "c",
+            ),
+            (
+                "git+file:///srv/b.bundle@main",
+                "git+file:///srv/b.bundle@main",
+                "file:///srv/b.bundle",
+                "b",
+            ),
+        ] {
+            let expected = (shown.to_owned(), url.to_owned(), name.to_owned());
+            assert_eq!(parsed(text), Ok(expected), "{text}");
+        }
+        let is_pinned = |text: &str| RemoteReference::parse(text).unwrap().unwrap().is_pinned();
+        assert!(is_pinned(&format!("git+https://h/b@{hex}")));
+        assert!(!is_pinned("git+https://h/b@main"));
+    }
+
+    #[cfg(feature = "source-git")]
+    #[test]
+    fn what_is_no_reference_to_a_repository_is_refused_without_its_secrets() {
+        for (text, error) in [
+            ("git+https://me:secret@h/b.git", "it contains credentials"),
+            ("git+https://h/b.git@a..b", "is no name of a ref"),
+            ("git+https://h/b.git@", "is no name of a ref"),
+            (
+                "git+https://h/b.git?secret",
+                "write git+https://HOST/PATH.git@REF",
+            ),
+            ("git+https://h", "write git+https://HOST/PATH.git@REF"),
+            (
+                "git+https://h/b.git#folder=a",
+                "write git+https://HOST/PATH.git@REF",
+            ),
+            (
+                &format!("git+https://h/b.git#sha256={}", "0".repeat(64)),
+                "write git+https://HOST/PATH.git@REF",
+            ),
+            ("git+file://h/b.git", "write git+https://HOST/PATH.git@REF"),
+        ] {
+            let refused = parsed(text).unwrap_err();
+            assert!(refused.contains(error), "{refused}");
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn other_transports_of_git_are_refused_by_name() {
+        for scheme in OTHER_GIT_SCHEMES {
+            let refused = parsed(&format!("{scheme}://git@h/b.git")).unwrap_err();
+            let expected = format!("`{scheme}` is not supported: write git+https://");
+            assert!(refused.contains(&expected), "{refused}");
         }
     }
 }

@@ -83,6 +83,8 @@ pub enum CatalogSourceKind {
     Http,
     /// A catalog of a catalogd.
     Catalogd,
+    /// A folder of a git repository.
+    Git,
 }
 
 /// A failed attempt to load a catalog.

@@ -290,6 +290,16 @@ impl Store {
         self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)
     }
 
+    /// Replaces the revision of a source whose content is unchanged.
+    pub fn set_revision(&self, key: &str, revision: Option<String>) -> Result<(), StoreError> {
+        let _writing = lock_mutex(&self.write_lock);
+        let Some(mut record) = self.record(key) else {
+            return Ok(());
+        };
+        record.revision = revision;
+        self.write_file(&self.record_path(key), &record.to_json(), FileKind::Record)
+    }
+
     /// Returns the size in bytes of the content that a source provided last; 0 if it is unknown.
     pub fn last_bytes(&self, key: &str) -> u64 {
         self.record(key).map_or(0, |record| record.bytes)

@@ -192,6 +192,11 @@ impl RecordedRequest {
             .map(|(_, value)| &**value)
     }
 
+    /// Returns the body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// Returns whether the request is for a blob.
     pub fn is_blob(&self) -> bool {
         self.target.contains("/blobs/")

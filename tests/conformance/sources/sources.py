@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Catalogs from a real nginx and from a real catalogd: the first load, polls without a change, changes, broken contents, a server that
-is gone, credentials that are wrong and rotated, a download that is cut, a kill of catalogql, and twenty catalogs from one server.
+"""Catalogs from a real nginx, from repositories behind git's own server, and from a real catalogd: the first load, polls without a
+change, changes, broken contents, a server that is gone, credentials that are wrong and rotated, a download that is cut, a kill of
+catalogql, and twenty catalogs from one server.
 
-usage: sources.py CATALOGQL CLUSTER
+usage: sources.py CATALOGQL CLUSTER [nginx|git|catalogd]...
 
-CATALOGQL and CLUSTER are as for ../upstream/extensions.py. nginx is Debian's: where it is not installed, its package is downloaded and
-unpacked into ~/.cache/catalogql.
+CATALOGQL and CLUSTER are as for ../upstream/extensions.py; CATALOGQL has the feature `source-git`. nginx is Debian's: where it is not
+installed, its package is downloaded and unpacked into ~/.cache/catalogql.
 """
 
+import base64
 import gzip
 import http.client
+import http.server
 import json
 import os
 import random
@@ -17,6 +20,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / 'upstream'))
@@ -171,9 +176,12 @@ class Server:
         eventually(f'{what}: {expected} are not served', lambda: self.packages() == {n: list(p) for n, p in expected.items()})
         print(f'  ok  {what}', flush=True)
 
-    def still_serves(self, what, message, **expected):
-        """Waits until an error is told, and checks that the former content is served."""
-        eventually(f'{what}: "{message}" is not said', lambda: message in self.on.log(f'catalogql-{self.name}'))
+    def log(self):
+        return self.on.log(f'catalogql-{self.name}')
+
+    def still_serves(self, what, message, since=0, **expected):
+        """Waits until an error is told, behind so much of the log, and checks that the former content is served."""
+        eventually(f'{what}: "{message}" is not said', lambda: message in self.log()[since:])
         self.serves(what, **expected)
 
 
@@ -285,6 +293,319 @@ def many(on, program, nginx, insecure):
     server.kill()
 
 
+class GitServer(http.server.ThreadingHTTPServer):
+    """Repositories behind `git http-backend`, a CGI program. Those below `private` need a password."""
+
+    daemon_threads = True
+
+    def __init__(self, on):
+        self.on, self.port, self.root = on, free_port(), on.folder / 'repositories'
+        self.root.mkdir()
+        self.password, self.passes_version, self.is_gone = 'right', True, False
+        # Bytes of the next pack after which its connection ends, and bytes of a pack in a second.
+        self.cut, self.rate = None, None
+        self.requests = []
+        self.start()
+
+    def start(self):
+        super().__init__(('127.0.0.1', self.port), GitRequest)
+        self.is_gone = False
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def stop(self):
+        # Connections that are open are not closed by the others.
+        self.is_gone = True
+        self.shutdown()
+        self.server_close()
+
+    def url(self, rest):
+        return f'git+http://127.0.0.1:{self.port}/{rest}'
+
+    def polls(self, ref):
+        """The requests for a ref, so far."""
+        return [each for each in self.requests if f'ref-prefix refs/heads/{ref}\n' in each['body']]
+
+    def fetches(self):
+        return [each for each in self.requests if 'command=fetch' in each['body']]
+
+
+class GitRequest(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.answer()
+
+    def do_POST(self):
+        self.answer()
+
+    def answer(self):
+        body = self.rfile.read(int(self.headers.get('content-length', 0)))
+        if self.server.is_gone:
+            self.close_connection = True
+            return
+        path, _, query = self.path.partition('?')
+        login = base64.b64encode(f'catalogql:{self.server.password}'.encode()).decode()
+        if path.startswith('/private/') and self.headers.get('authorization') != f'Basic {login}':
+            self.send(401, {'WWW-Authenticate': 'Basic'}, b'', body)
+            return
+        environment = {
+            'PATH': os.environ['PATH'], 'GIT_PROJECT_ROOT': str(self.server.root), 'GIT_HTTP_EXPORT_ALL': '1',
+            'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_SYSTEM': '/dev/null', 'REQUEST_METHOD': self.command, 'PATH_INFO': path,
+            'QUERY_STRING': query, 'CONTENT_TYPE': self.headers.get('content-type', ''), 'CONTENT_LENGTH': str(len(body)),
+        }
+        if self.server.passes_version:
+            environment['GIT_PROTOCOL'] = self.headers.get('git-protocol', '')
+        done = subprocess.run(['git', 'http-backend'], input=body, env=environment, capture_output=True, check=False)
+        head, _, content = done.stdout.partition(b'\r\n\r\n')
+        headers = dict(line.split(': ', 1) for line in head.decode().splitlines())
+        status = int(headers.pop('Status', '200')[:3])
+        self.send(status, headers, content, body)
+
+    def send(self, status, headers, content, body):
+        is_fetch = b'command=fetch' in body
+        cut, rate = (self.server.cut, self.server.rate) if is_fetch else (None, None)
+        if cut:
+            self.server.cut = None
+        sent = len(self.raw_requestline) + len(self.headers.as_bytes()) + len(body)
+        entry = {
+            'path': self.path, 'body': body.decode(errors='replace'), 'status': status, 'sent': sent, 'authorization': self.headers.get('authorization'),
+        }
+        self.send_response(status)
+        for name, value in {**headers, 'Content-Length': str(len(content))}.items():
+            self.send_header(name, value)
+        entry['received'] = sum(map(len, self._headers_buffer)) + 2 + len(content)
+        self.server.requests.append(entry)
+        try:
+            self.end_headers()
+            for at in range(0, len(content[:cut]), 1 << 16):
+                self.wfile.write(content[:cut][at:at + (1 << 16)])
+                time.sleep((1 << 16) / rate if rate else 0)
+        except OSError:
+            self.close_connection = True
+        if cut:
+            self.wfile.flush()
+            self.close_connection = True
+
+
+class Repository:
+    """A bare repository of a server, and a clone that pushes to it."""
+
+    def __init__(self, server, path, *options):
+        self.path, self.bare, self.work = path, server.root / path, server.on.folder / 'work' / path
+        environment = {f'GIT_{who}_{what}': value for who in ['AUTHOR', 'COMMITTER'] for what, value in [('NAME', 'T'), ('EMAIL', 't@example.com')]}
+        self.environment = {**os.environ, **environment, 'GIT_CONFIG_GLOBAL': '/dev/null', 'GIT_CONFIG_SYSTEM': '/dev/null'}
+        run('git', 'init', '--quiet', '--bare', '--initial-branch=main', *options, self.bare, env=self.environment)
+        run('git', 'init', '--quiet', '--initial-branch=main', *options, self.work, env=self.environment)
+        self.git('remote', 'add', 'origin', self.bare)
+
+    def git(self, *arguments):
+        return run('git', *arguments, cwd=self.work, env=self.environment).strip()
+
+    def push(self, files, *options, ref='main'):
+        """Commits files, pushes them, and returns the id of the commit."""
+        for path, text in files.items():
+            (self.work / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.work / path).write_text(text)
+        self.git('add', '--all')
+        self.git('commit', '--quiet', '--allow-empty', '--message=x')
+        self.git('push', '--quiet', *options, 'origin', f'HEAD:refs/heads/{ref}')
+        return self.git('rev-parse', 'HEAD')
+
+    def tag(self, name):
+        self.git('tag', '--force', '--annotate', '--message=x', name)
+        self.git('push', '--quiet', '--force', 'origin', name)
+
+
+def from_git(on, program):
+    print(f'\n{run("git", "--version").strip()}, git http-backend')
+    git = GitServer(on)
+    repository = Repository(git, 'catalogs.git')
+    run('git', '-C', repository.bare, 'config', 'uploadpack.allowFilter', 'true')
+    pinned = repository.push({'prod/catalog.json': catalog('one', 'two'), 'README.md': 'a'})
+    repository.tag('v1')
+    secret = Repository(git, 'private/secret.git')
+    secret.push({'configs/catalog.json': catalog('hidden')})
+
+    credentials, password = on.folder / 'git-credentials.yaml', on.folder / 'git-password'
+    password.write_text('wrong')
+    credentials.write_text(f'- prefix: http://127.0.0.1:{git.port}/private/\n  basic: {{username: catalogql, passwordFile: git-password}}\n')
+    insecure = [f'--insecure-registry=127.0.0.1:{git.port}', f'--http-auth={credentials}']
+    sources = {
+        'branch': git.url('catalogs.git@main#path=prod'), 'tag': git.url('catalogs.git@v1#path=prod'),
+        'pinned': git.url(f'catalogs.git@{pinned}#path=prod'), 'secret': git.url('private/secret.git'),
+    }
+    server = Server(on, program, 'git', *insecure, *(f'{name}={source}' for name, source in sources.items()))
+    first = {'tag': ['one', 'two'], 'pinned': ['one', 'two']}
+    server.serves('the first load of a branch, a tag and a commit', branch=['one', 'two'], **first)
+
+    before = len(git.requests)
+    for ref in ['main', 'v1']:
+        loaded = len(git.polls(ref))
+        eventually(f'{ref} is not polled', lambda ref=ref, loaded=loaded: len(git.polls(ref)) >= loaded + 2)
+    quiet = [each for each in git.requests[before:] if not each['path'].startswith('/private/')]
+    if any('ls-refs' not in each['body'] or each['sent'] > 600 or each['received'] > 600 for each in quiet):
+        sys.exit(f'error: polls without a change are {quiet}')
+    sizes = sorted({(each['sent'], each['received']) for each in quiet})
+    print(f'  ok  a poll without a change is one request: bytes with their heads {sizes}; a commit is not polled')
+
+    fetched = len(git.fetches())
+    repository.push({'README.md': 'b'})
+    head = repository.git('rev-parse', 'HEAD')
+
+    def revision(name):
+        found = server.query('{ catalogs { name source { revision } } }')['catalogs']
+        return next(each['source']['revision'] for each in found if each['name'] == name)
+
+    eventually('the commit is not recorded', lambda: head in revision('branch'))
+    if len(git.fetches()) != fetched + 1:
+        sys.exit(f'error: another folder was fetched {len(git.fetches()) - fetched} times')
+    print('  ok  a change of another folder is one fetch without files')
+
+    repository.push({'prod/catalog.json': catalog('one', 'two', 'three')})
+    server.serves('a change of the branch', branch=['one', 'three', 'two'], **first)
+    repository.tag('v1')
+    server.serves('a tag that is moved', branch=['one', 'three', 'two'], tag=['one', 'three', 'two'], pinned=['one', 'two'])
+    served = {'tag': ['one', 'three', 'two'], 'pinned': ['one', 'two']}
+    repository.git('checkout', '--quiet', '--orphan', 'other')
+    repository.push({'prod/catalog.json': catalog('forced')}, '--force')
+    server.serves('a forced push of another history', branch=['forced'], **served)
+    since = len(server.log())
+    repository.push({'prod/catalog.json': '{'})
+    server.still_serves('a content that is broken', 'catalog.json', since, branch=['forced'], **served)
+    repository.push({'prod/catalog.json': catalog('mended')})
+    server.serves('the content is mended', branch=['mended'], **served)
+    since = len(server.log())
+    run('git', '-C', repository.bare, 'update-ref', '-d', 'refs/heads/main')
+    server.still_serves('a branch that is deleted', 'it has no branch or tag `main`', since, branch=['mended'], **served)
+    repository.push({'prod/catalog.json': catalog('again')})
+    server.serves('the branch is there again', branch=['again'], **served)
+
+    server.still_serves('wrong credentials', '401', branch=['again'], **served)
+    password.write_text('right')
+    served['secret'] = ['hidden']
+    server.serves('the right credentials', branch=['again'], **served)
+    since = len(server.log())
+    git.password = 'rotated'
+    server.still_serves('credentials that the server does not take any more', '401', since, branch=['again'], **served)
+    password.write_text('rotated')
+    secret.push({'configs/catalog.json': catalog('hidden', 'more')})
+    served['secret'] = ['hidden', 'more']
+    server.serves('rotated credentials', branch=['again'], **served)
+    told = {each['authorization'] is not None for each in git.requests if not each['path'].startswith('/private/')}
+    if told != {False}:
+        sys.exit('error: credentials were sent for another prefix')
+    print('  ok  credentials are sent for their prefix alone')
+
+    since = len(server.log())
+    git.stop()
+    server.still_serves('the server is gone', 'Connection refused', since, branch=['again'], **served)
+    server.kill()
+    server.start()
+    server.serves('a restart without the server', branch=['again'], **served)
+    repository.push({'prod/catalog.json': catalog('back')})
+    git.start()
+    server.serves('the server is there again', branch=['back'], **served)
+
+    since = len(server.log())
+    git.cut = 100
+    repository.push({'prod/catalog.json': catalog('whole')})
+    server.still_serves('a pack that is cut', 'the connection ended after 100 bytes', since, branch=['whole'], **served)
+    server.kill()
+
+    killed_in_a_fetch(on, program, git, insecure)
+    many_folders(on, program, git, insecure)
+    refused(on, program, git)
+    git.stop()
+
+
+def killed_in_a_fetch(on, program, git, insecure):
+    """catalogql is killed while it fetches."""
+    repository = Repository(git, 'large.git')
+
+    def noise(seed):
+        line = {'schema': 'noise', 'package': 'large', 'bytes': random.Random(seed).randbytes(8 << 20).hex()}
+        return json.dumps(line) + '\n'
+
+    repository.push({'configs/catalog.json': catalog('large'), 'configs/noise.json': noise(1)})
+    server = Server(on, program, 'killed', *insecure, git.url('large.git'))
+    server.serves('a large repository', large=['large'])
+
+    def packs():
+        files = (on.folder / 'store-killed').rglob('*.pack')
+        return [file for file in files if file.stat().st_size > 1024 * 1024]
+
+    git.rate = 2 << 20
+    repository.push({'configs/catalog.json': catalog('large', 'larger'), 'configs/noise.json': noise(2)})
+    eventually('the fetch has not begun', packs)
+    server.kill()
+    git.rate = None
+    server.start()
+    server.serves('a change after a kill in its fetch', large=['large', 'larger'])
+    left = packs()
+    if left:
+        sys.exit(f'error: packs are left: {left}')
+    print('  ok  nothing is left of the fetch that was killed')
+    server.kill()
+
+
+def many_folders(on, program, git, insecure):
+    """Twenty catalogs: folders of one repository, whose server has no filters."""
+    names = [f'c{number:02}' for number in range(20)]
+    repository = Repository(git, 'many.git')
+    repository.push({f'{name}/catalog.json': catalog(name) for name in names})
+    before = len(git.requests)
+    server = Server(on, program, 'folders', *insecure, *(git.url(f'many.git@main#path={name}') for name in names))
+    server.serves('twenty catalogs of one repository', **{name: [name] for name in names})
+    loads = len(git.requests) - before
+    before = len(git.requests)
+    eventually('the catalogs are not polled', lambda: len(git.requests) >= before + 40)
+    found = git.requests[before:before + 40]
+    if any('ls-refs' not in each['body'] for each in found):
+        sys.exit(f'error: polls without a change are {found}')
+    received = sum(each['received'] for each in found)
+    print(f'  ok  {loads} requests for the first loads; then 40 polls, each one request, with {received} bytes of responses')
+    repository.push({'c07/catalog.json': catalog('c07', 'seven')})
+    server.serves('a change of one of them', **{name: [name] for name in names if name != 'c07'}, c07=['c07', 'seven'])
+    server.kill()
+
+
+def refused(on, program, git):
+    """Servers and repositories that are refused by name."""
+    nginx = Nginx(on)
+    dumb = Repository(git, 'dumb.git')
+    dumb.push({'catalog.json': catalog('dumb')})
+    run('git', '-C', dumb.bare, 'update-server-info')
+    shutil.copytree(dumb.bare, nginx.www / 'dumb.git')
+    nginx.start()
+    longer = Repository(git, 'longer.git', '--object-format=sha256')
+    longer.push({'catalog.json': catalog('longer')})
+    daemon = free_port()
+    on.start('git-daemon', ['git', 'daemon', '--export-all', f'--base-path={git.root}', f'--port={daemon}', '--listen=127.0.0.1', git.root])
+    eventually('git daemon does not listen', lambda: stage.listens(daemon))
+
+    def validate(what, source, message):
+        host = source.split('/')[2]
+        command = [str(program), 'validate', f'--insecure-registry={host}', source]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, 'HOME': str(on.home)})
+        said = [line for line in (done.stdout + done.stderr).splitlines() if message in line]
+        if done.returncode != 2 or not said:
+            sys.exit(f'error: {what}: {done}')
+        print(f'  ok  {what}: {said[0]}')
+
+    validate('a server of static files', f'git+{nginx.url("dumb.git")}', 'only the dumb HTTP protocol')
+    validate('a repository with SHA-256', git.url('longer.git'), 'its object format is `sha256`')
+    validate('git daemon', f'git://127.0.0.1:{daemon}/dumb.git', '`git` is not supported')
+    validate('a ref that git does not allow', git.url('dumb.git@a..b'), 'is no name of a ref')
+    validate('a ref of a log', git.url('dumb.git@main@{1}'), 'is no name of a ref')
+    git.passes_version = False
+    validate('a server that does not pass Git-Protocol on', git.url('dumb.git'), 'only version 0')
+    git.passes_version = True
+    nginx.stop()
+
+
 def from_catalogd(on, program, cluster_program):
     tools = stage.programs('catalogd')
     commit = (tools / 'catalogd.commit').read_text().strip()
@@ -341,13 +662,19 @@ def from_catalogd(on, program, cluster_program):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 3:
+    PARTS = sys.argv[3:] or ['nginx', 'git', 'catalogd']
+    if len(sys.argv) < 3 or set(PARTS) - {'nginx', 'git', 'catalogd'}:
         sys.exit(__doc__)
     # Within namespaces, apt cannot change its user.
     nginx_program()
     stage.alone()
-    CATALOGQL, CLUSTER = (Path(path).resolve() for path in sys.argv[1:])
-    with Stage() as on:
-        from_nginx(on, CATALOGQL)
-    with Stage() as on:
-        from_catalogd(on, CATALOGQL, CLUSTER)
+    CATALOGQL, CLUSTER = (Path(path).resolve() for path in sys.argv[1:3])
+    for part in PARTS:
+        with Stage() as on:
+            match part:
+                case 'nginx':
+                    from_nginx(on, CATALOGQL)
+                case 'git':
+                    from_git(on, CATALOGQL)
+                case 'catalogd':
+                    from_catalogd(on, CATALOGQL, CLUSTER)

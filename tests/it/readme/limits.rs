@@ -730,6 +730,31 @@ fn download_limits() -> Vec<(&'static str, String)> {
         ("reconnection", seconds(remote_sources::MAX_RECONNECT)),
         ("followed poll", seconds(loading::FOLLOWED_POLL)),
         ("servers between", remote_sources::MAX_HOPS.to_string()),
+        ("git pack", remote_sources::MAX_PACK_BYTES.to_string()),
+        ("git objects", remote_sources::MAX_PACK_OBJECTS.to_string()),
+        (
+            "git objects together",
+            remote_sources::MAX_OBJECTS_BYTES.to_string(),
+        ),
+        ("git deltas", remote_sources::MAX_DELTA_DEPTH.to_string()),
+        (
+            "git delta",
+            remote_sources::MAX_DELTA_OBJECT_BYTES.to_string(),
+        ),
+        (
+            "git delta memory",
+            remote_sources::MAX_DELTA_MEMORY_BYTES.to_string(),
+        ),
+        ("git reading", remote_sources::MAX_READ_BYTES.to_string()),
+        (
+            "git commit or tree",
+            remote_sources::MAX_STRUCTURE_BYTES.to_string(),
+        ),
+        ("git refs", remote_sources::MAX_REFS_BYTES.to_string()),
+        ("git ref", remote_sources::MAX_REF_BYTES.to_string()),
+        ("git tags", remote_sources::MAX_TAG_HOPS.to_string()),
+        ("git folders", remote_sources::MAX_TREE_DEPTH.to_string()),
+        ("git name", remote_sources::MAX_TREE_NAME_BYTES.to_string()),
         ("first download retry", seconds(loading::REMOTE_BACKOFF)),
         (
             "longest download retry",

@@ -206,6 +206,7 @@ fn kind(kind: CatalogSourceKind) -> &'static str {
         CatalogSourceKind::Layout => "LAYOUT",
         CatalogSourceKind::Http => "HTTP",
         CatalogSourceKind::Catalogd => "CATALOGD",
+        CatalogSourceKind::Git => "GIT",
     }
 }
 

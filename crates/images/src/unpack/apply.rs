@@ -131,11 +131,31 @@ impl<'a> LayeredImage<'a> {
         if let Some(hidden) = last.strip_prefix(WHITEOUT.as_bytes()) {
             return self.apply_whiteout(entry, parents, hidden);
         }
-        match self.root.relation(&parts) {
+        self.apply_named(entry, &parts, content)
+    }
+
+    /// Applies an entry that is no whiteout.
+    fn apply_named(
+        &mut self,
+        entry: &ArchiveEntry,
+        parts: &[&[u8]],
+        content: &mut impl Read,
+    ) -> Result<(), UnpackError> {
+        match self.root.relation(parts) {
             Relation::Elsewhere => Ok(()),
-            Relation::Above => self.apply_above(entry, &self.names(&parts, entry)?),
-            Relation::Below => self.apply_below(entry, &self.names(&parts, entry)?, content),
+            Relation::Above => self.apply_above(entry, &self.names(parts, entry)?),
+            Relation::Below => self.apply_below(entry, &self.names(parts, entry)?, content),
         }
+    }
+
+    /// Applies an entry of a tree that is no archive: no name of it is a whiteout.
+    pub(super) fn apply_plain(
+        &mut self,
+        entry: &ArchiveEntry,
+        content: &mut impl Read,
+    ) -> Result<(), UnpackError> {
+        let parts = split_path(&entry.path, entry)?;
+        self.apply_named(entry, &parts, content)
     }
 
     /// Applies a whiteout.

@@ -17,7 +17,7 @@ const MAX_SHOWN_CHARS: usize = 200;
 /// The location of an archive entry, for errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryLocation {
-    /// Number of the layer, from 1; 0 for an archive that is no layer.
+    /// Number of the layer, from 1, or that of what is no layer.
     layer: u32,
     /// Path of the entry in the archive, escaped and shortened.
     path: String,
@@ -375,6 +375,7 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: io::Error) -> 
 fn layer_name(layer: u32) -> String {
     match layer {
         super::ARCHIVE => "the archive".to_owned(),
+        super::REPOSITORY => "the repository".to_owned(),
         _ => format!("layer {layer}"),
     }
 }
