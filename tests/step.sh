@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs a command as one step of the tests: prints the step and how long it usually takes before it, and how long it took
-# after it. Both go to standard error, so that a step may print a result.
+# after it, with the CPU time in user and system mode. All go to standard error, so that a step may print a result.
 #
 # usage: step.sh NAME EXPECTED COMMAND [ARGUMENT]...
 set -eu
@@ -12,5 +12,13 @@ echo "==> $name ($expected)" >&2
 begin=$(date +%s)
 status=0
 "$@" || status=$?
-echo "<== $name: $(($(date +%s) - begin)) s$([ "$status" -eq 0 ] || echo ", failed with status $status")" >&2
+seconds=$(($(date +%s) - begin))
+
+# A pipe or a substitution would be a process of its own, whose children took no time.
+spent=$(mktemp)
+times >"$spent"
+failure=
+[ "$status" -eq 0 ] || failure=", failed with status $status"
+echo "<== $name: $seconds s, CPU $(sed -n '2s/ / + /p' "$spent")$failure" >&2
+rm -f "$spent"
 exit "$status"

@@ -303,7 +303,7 @@ const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// Libraries that only some crates may depend on, each with those crates (`catalogql` is the
 /// program).
-const RESERVED: [(&str, &[&str]); 36] = [
+const RESERVED: [(&str, &[&str]); 37] = [
     // Pure crates wait for nothing and reach nothing.
     (
         "tokio",
@@ -385,6 +385,7 @@ const RESERVED: [(&str, &[&str]); 36] = [
     ("batsat", &["solve"]),
     ("quick_cache", &["auth", "serving"]),
     ("cel", &["solve"]),
+    ("stacker", &["solve"]),
     ("strsim", &["commands", "fbc", "graphql"]),
     (
         "clap",

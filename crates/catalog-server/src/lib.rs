@@ -12,6 +12,7 @@ mod kube_api;
 mod listeners;
 mod scrapes;
 mod server;
+mod shared_caches;
 
 pub use access::AccessControl;
 pub use background::BackgroundTasks;

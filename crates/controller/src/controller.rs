@@ -142,7 +142,7 @@ impl Controller {
             // The catalogs of the file must not be loaded without the requirements.
             pull.update(std::iter::empty());
         }
-        let desired_file = DesiredCatalogsFile::open(&options.desired_catalogs_file);
+        let desired_file = DesiredCatalogsFile::open(options.desired_catalogs_file.clone());
         let SavedObjects {
             cluster_catalogs: saved_catalogs,
             catalog_sources: saved_sources,

@@ -3,13 +3,11 @@
 //! After a restart the controller derives the desired catalogs from this file and serves their
 //! stored content before the API server responds.
 
-use std::fmt::Display;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kube::api::ObjectMeta;
+use loading::StateFile;
 use olm_api::{CONTENT_DIGEST_ANNOTATION, CatalogSource, ClusterCatalog, ClusterCatalogStatus};
 use serde::{Deserialize, Serialize};
 
@@ -24,39 +22,19 @@ pub(crate) struct SavedObjects {
     pub(crate) catalog_sources: Vec<CatalogSource>,
 }
 
-/// The file, and a copy of its content.
-pub(crate) struct DesiredCatalogsFile {
-    path: PathBuf,
-    objects: SavedObjects,
-}
+/// The file.
+pub(crate) struct DesiredCatalogsFile(StateFile<SavedObjects>);
 
 impl DesiredCatalogsFile {
-    /// Reads the file. A missing or unreadable file counts as empty: the API server has all objects,
-    /// so that only the time until it responds is lost.
-    pub(crate) fn open(path: &Path) -> Self {
-        let log = |error: &dyn Display| {
-            tracing::warn!(path = %path.display(), %error, "cannot read the file of desired catalogs");
-        };
-        let objects = match fs::read(path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .inspect_err(|error| log(error))
-                .unwrap_or_default(),
-            Err(error) => {
-                if error.kind() != io::ErrorKind::NotFound {
-                    log(&error);
-                }
-                SavedObjects::default()
-            }
-        };
-        Self {
-            path: path.to_owned(),
-            objects,
-        }
+    /// Reads the file. The API server has all objects, so that only the time until it responds is
+    /// lost without it.
+    pub(crate) fn open(path: PathBuf) -> Self {
+        Self(StateFile::open(path))
     }
 
     /// Returns the objects in the file.
     pub(crate) fn objects(&self) -> SavedObjects {
-        self.objects.clone()
+        self.0.saved().clone()
     }
 
     /// Writes these objects to the file, if they differ from its content.
@@ -76,24 +54,8 @@ impl DesiredCatalogsFile {
             )
         };
         objects.catalog_sources.sort_by_key(key);
-        if objects == self.objects {
-            return;
-        }
-        match write(&self.path, &objects) {
-            Ok(()) => self.objects = objects,
-            Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "cannot write the file of desired catalogs");
-            }
-        }
+        self.0.save(objects);
     }
-}
-
-/// Replaces the file atomically.
-fn write(path: &Path, objects: &SavedObjects) -> io::Result<()> {
-    // A kill between the two calls leaves the former file.
-    let new = path.with_extension("json.new");
-    fs::write(&new, serde_json::to_vec(objects)?)?;
-    fs::rename(&new, path)
 }
 
 fn trim_catalog(object: &ClusterCatalog) -> ClusterCatalog {
@@ -164,14 +126,14 @@ mod tests {
             "metadata": { "name": "b", "namespace": "n" }, "spec": { "image": "quay.io/a/b" },
         }))
         .unwrap();
-        let mut desired_file = DesiredCatalogsFile::open(&path);
+        let mut desired_file = DesiredCatalogsFile::open(path.clone());
         assert_eq!(desired_file.objects(), SavedObjects::default());
         desired_file.save(
             [Arc::new(object.clone())].iter(),
             &[Arc::new(source.clone())],
         );
 
-        let saved = DesiredCatalogsFile::open(&path).objects();
+        let saved = DesiredCatalogsFile::open(path.clone()).objects();
         assert_eq!(saved.catalog_sources, [source]);
         let [read] = &saved.cluster_catalogs[..] else {
             panic!("{saved:?}")
@@ -198,11 +160,11 @@ mod tests {
     fn a_damaged_file_counts_as_empty_and_is_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("controller.json");
-        fs::write(&path, "{\"clusterCatalogs\": [{").unwrap();
-        let mut desired_file = DesiredCatalogsFile::open(&path);
+        std::fs::write(&path, "{\"clusterCatalogs\": [{").unwrap();
+        let mut desired_file = DesiredCatalogsFile::open(path.clone());
         assert_eq!(desired_file.objects(), SavedObjects::default());
         desired_file.save([Arc::new(catalog(json!({})))].iter(), &[]);
-        let saved = DesiredCatalogsFile::open(&path).objects();
+        let saved = DesiredCatalogsFile::open(path.clone()).objects();
         assert_eq!(saved.cluster_catalogs.len(), 1);
     }
 }

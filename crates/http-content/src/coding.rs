@@ -169,6 +169,30 @@ mod tests {
     }
 
     #[test]
+    fn a_compact_text_is_smaller_than_one_that_is_compressed_fast() {
+        let text = include_str!("../../../schema.graphql");
+        for coding in Coding::ALL {
+            let length = |level| coding.compress_to_vec(text.as_bytes(), level).len();
+            let fast = length(CompressionLevel::Fast);
+            let compact = length(CompressionLevel::Compact);
+            assert!(compact < fast, "{coding:?}: {compact} and {fast}");
+        }
+    }
+
+    #[test]
+    fn compression_in_steps_gives_output_before_its_end() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let bytes: Vec<u8> = (0..1_000_000).map(|_| random.u8(..)).collect();
+        for coding in Coding::ALL {
+            let mut encoder = StreamEncoder::new(coding, CompressionLevel::Fast).unwrap();
+            encoder.write(&bytes).unwrap();
+            let taken = encoder.take_output().len();
+            let rest = encoder.finish().unwrap().len();
+            assert!(rest < bytes.len() / 4, "{coding:?}: {taken}, then {rest}");
+        }
+    }
+
+    #[test]
     fn compression_in_steps_can_be_read_again_and_equal_steps_give_equal_bytes() {
         let mut random = fastrand::Rng::with_seed(1);
         let bytes: Vec<u8> = (0..300_000).map(|_| random.u8(b'a'..b'e')).collect();

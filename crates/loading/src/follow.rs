@@ -2,16 +2,14 @@
 //! of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use futures_util::future::select_all;
 use remote_sources::{FollowedServer, FollowedState, ListedCatalog, ListedCatalogs};
 use serving::{CatalogMetadata, CatalogName};
 use tokio::sync::watch;
 
-use crate::{CatalogSpec, Source, SourceSpec};
+use crate::{CatalogSpec, Source, SourceSpec, StateFile};
 
 /// Name of the file with the last lists, in the folder of the store. A start without the servers
 /// serves what is stored of their catalogs.
@@ -24,8 +22,7 @@ type SavedLists = BTreeMap<String, ListedCatalogs>;
 #[derive(Debug)]
 pub(crate) struct FollowedServers {
     servers: Vec<FollowedSource>,
-    path: PathBuf,
-    saved: SavedLists,
+    file: StateFile<SavedLists>,
 }
 
 #[derive(Debug)]
@@ -38,13 +35,9 @@ struct FollowedSource {
 impl FollowedServers {
     /// Reads the last lists from a folder. A missing or unreadable file counts as empty.
     pub(crate) fn new(folder: &Path) -> Self {
-        let path = folder.join(FILE);
-        let saved = fs::read(&path).ok();
-        let saved = saved.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self {
             servers: Vec::new(),
-            path,
-            saved: saved.unwrap_or_default(),
+            file: StateFile::open(folder.join(FILE)),
         }
     }
 
@@ -120,7 +113,7 @@ impl FollowedServers {
             let listed = server.state.borrow_and_update().catalogs.clone();
             let listed = listed
                 .map(|listed| ListedCatalogs::clone(&listed))
-                .or_else(|| self.saved.get(&key).cloned())
+                .or_else(|| self.file.saved().get(&key).cloned())
                 .unwrap_or_default();
             for (name, catalog) in &listed {
                 let Some(spec) = catalog_spec(&server.spec, name, catalog) else {
@@ -143,20 +136,8 @@ impl FollowedServers {
             }
             lists.insert(key, listed);
         }
-        self.save(lists);
+        self.file.save(lists);
         expanded
-    }
-
-    fn save(&mut self, lists: SavedLists) {
-        if lists == self.saved {
-            return;
-        }
-        match write(&self.path, &lists) {
-            Ok(()) => self.saved = lists,
-            Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "cannot write the file of followed catalogs");
-            }
-        }
     }
 }
 
@@ -181,13 +162,6 @@ fn catalog_spec(server: &SourceSpec, name: &str, listed: &ListedCatalog) -> Opti
         // The signature policy is about images.
         policy_withdraws: false,
     })
-}
-
-/// Replaces the file atomically.
-fn write(path: &Path, lists: &SavedLists) -> io::Result<()> {
-    let new = path.with_extension("json.new");
-    fs::write(&new, serde_json::to_vec(lists)?)?;
-    fs::rename(&new, path)
 }
 
 /// Announcements of new contents of one source.

@@ -36,6 +36,7 @@ mod source;
 mod source_task;
 mod span;
 mod spec;
+mod state_file;
 mod status;
 mod verification;
 
@@ -57,6 +58,7 @@ pub use remote_sources::{HttpClient, HttpSettings};
 pub use serving::FailureReason;
 pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};
+pub use state_file::StateFile;
 pub use status::{FileReadError, LoadError, SyncStatus};
 pub use verification::MAX_SHOWN_REASON_BYTES;
 

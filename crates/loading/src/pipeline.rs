@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fbc_grammar::Digest;
+use futures_util::future::BoxFuture;
 use images::Judgement;
 use metrics::{Family, Histogram};
 use opentelemetry::Context;
@@ -68,7 +69,7 @@ pub struct LoadStatistics(pub(crate) Arc<LoadPipeline>);
 pub async fn load_once(
     spec: &SourceSpec,
     folder: &Path,
-    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
+    progress: impl Fn(LoadStep, u64, u64) + Send + Sync + 'static,
 ) -> Result<Content, LoadError> {
     Ok(load_verified_once(spec, folder, progress).await?.content)
 }
@@ -83,16 +84,33 @@ pub struct VerifiedContent {
 }
 
 /// Loads a source once, as [`load_once`] does, with the decision about its image.
-pub async fn load_verified_once(
-    spec: &SourceSpec,
-    folder: &Path,
-    progress: impl Fn(LoadStep, u64, u64) + Clone + Send + Sync + 'static,
-) -> Result<VerifiedContent, LoadError> {
-    let pipeline = Arc::new(LoadPipeline::new(Store::ephemeral(folder)?));
-    let content = pipeline.load(spec, None, progress).await?.content;
-    Ok(VerifiedContent {
-        verification: pipeline.verify(spec).await,
-        content,
+//
+// The future is boxed, and does not depend on the type of `progress`: otherwise each crate that
+// loads compiles the whole pipeline again.
+pub fn load_verified_once<'a>(
+    spec: &'a SourceSpec,
+    folder: &'a Path,
+    progress: impl Fn(LoadStep, u64, u64) + Send + Sync + 'static,
+) -> BoxFuture<'a, Result<VerifiedContent, LoadError>> {
+    load_shared(spec, folder, Arc::new(progress))
+}
+
+/// Callback for the progress of a load: the step, what is done, and the total, in bytes.
+type SharedProgress = Arc<dyn Fn(LoadStep, u64, u64) + Send + Sync>;
+
+fn load_shared<'a>(
+    spec: &'a SourceSpec,
+    folder: &'a Path,
+    progress: SharedProgress,
+) -> BoxFuture<'a, Result<VerifiedContent, LoadError>> {
+    Box::pin(async move {
+        let pipeline = Arc::new(LoadPipeline::new(Store::ephemeral(folder)?));
+        let progress = move |step, done, total| progress(step, done, total);
+        let content = pipeline.load(spec, None, progress).await?.content;
+        Ok(VerifiedContent {
+            verification: pipeline.verify(spec).await,
+            content,
+        })
     })
 }
 

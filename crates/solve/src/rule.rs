@@ -26,8 +26,17 @@ pub const MAX_RULE_BYTES: usize = 4_096;
 /// Maximum number of characters in a CEL rule that can nest expressions, such as operators, dots
 /// and brackets.
 //
-// The parser, the type checker and the interpreter recurse as deep: more could overflow the stack.
+// The parser, the type checker and the interpreter recurse as deep: more could overflow `RULE_STACK_BYTES`.
 pub const MAX_RULE_OPERATORS: usize = 400;
+
+/// Size of the stack that a rule may take, in bytes.
+//
+// Threads of the server have 2 MiB. Without optimization a rule takes more.
+const RULE_STACK_BYTES: usize = if cfg!(debug_assertions) {
+    16 * 1024 * 1024
+} else {
+    1024 * 1024
+};
 
 /// Maximum depth of nested macros in a CEL rule.
 pub const MAX_RULE_DEPTH: usize = 3;
@@ -44,6 +53,19 @@ pub(crate) struct Rule {
     sketch: Sketch,
 }
 
+/// Returns the error of a rule that exceeds a limit.
+fn limit(message: String) -> ParseRequirementError {
+    ParseRequirementError::Invalid(RequirementError {
+        message,
+        is_limit: true,
+    })
+}
+
+/// Runs a function on a stack that has room for a rule.
+fn with_rule_stack<T>(function: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(RULE_STACK_BYTES, RULE_STACK_BYTES, function)
+}
+
 thread_local! {
     /// The functions of rules. Building the context takes longer than evaluating most rules.
     static FUNCTIONS: OnceCell<Context<'static, 'static>> = const { OnceCell::new() };
@@ -58,12 +80,6 @@ impl Rule {
         text: &str,
         budget: &SolveBudget<'_>,
     ) -> Result<Self, ParseRequirementError> {
-        let limit = |message: String| {
-            ParseRequirementError::Invalid(RequirementError {
-                message,
-                is_limit: true,
-            })
-        };
         if text.len() > MAX_RULE_BYTES {
             return Err(limit(format!(
                 "the CEL rule has more than {MAX_RULE_BYTES} bytes: shorten it"
@@ -76,6 +92,11 @@ impl Rule {
             return Err(limit(format!("{message}: state it with fewer")));
         }
         budget.compilation_steps(cost::parse_steps(text))?;
+        with_rule_stack(|| Self::parse(text, budget))
+    }
+
+    /// Parses and checks a rule.
+    fn parse(text: &str, budget: &SolveBudget<'_>) -> Result<Self, ParseRequirementError> {
         let expression = Parser::new()
             .parse(text)
             .map_err(|errors| parse_error(text, &errors.to_string()))?;
@@ -136,11 +157,8 @@ impl Rule {
         budget.compilation_steps(self.bound_steps)?;
         budget.rule_steps(cost::steps(&self.expression, input.size()))?;
         let result = FUNCTIONS.with(|functions| {
-            evaluate(
-                functions.get_or_init(rule_functions),
-                &self.expression,
-                input,
-            )
+            let functions = functions.get_or_init(rule_functions);
+            with_rule_stack(|| evaluate(functions, &self.expression, input))
         });
         Ok(matches!(result, Ok(Value::Bool(true))))
     }
@@ -170,19 +188,12 @@ fn check_patterns(
     rule: &Expression,
     budget: &SolveBudget<'_>,
 ) -> Result<(), ParseRequirementError> {
-    let limit = |message: String| {
-        Err(RequirementError {
-            message,
-            is_limit: true,
-        }
-        .into())
-    };
     for pattern in cost::patterns(rule) {
         let Some(pattern) = pattern else {
-            return limit(
+            return Err(limit(
                 "the CEL rule matches a pattern that is not a literal: write it into the rule"
                     .to_owned(),
-            );
+            ));
         };
         budget.compilation_steps(cost::pattern_steps(pattern))?;
         let built = regex::RegexBuilder::new(pattern)
@@ -192,7 +203,7 @@ fn check_patterns(
             let message = format!(
                 "the pattern `{pattern}` of the CEL rule takes more than {MAX_PATTERN_BYTES} bytes"
             );
-            return limit(format!("{message}: repeat less"));
+            return Err(limit(format!("{message}: repeat less")));
         }
     }
     Ok(())

@@ -76,6 +76,11 @@ pub struct ServerArgs {
     /// allows every origin. May be repeated [default: none]
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
+    /// Time for which shared caches (nginx, Varnish, a CDN) may reuse responses without asking, and
+    /// for which they may go on while they ask, such as `2s`. A new content is seen through them
+    /// after twice this time. Browsers always ask; `0` makes shared caches ask, too
+    #[arg(long, value_name = "DURATION", default_value = "0", value_parser = parse_duration)]
+    pub shared_cache_max_age: Duration,
     /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`.
     /// `--trusted-only` implies this flag
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! The views of the main listener: GraphQL, catalogd's APIs, the pages, and `/version`.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use ::metrics::Label as _;
@@ -7,6 +8,7 @@ use alpha_graphql::AlphaGraphql;
 use anyhow::Context;
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::middleware::map_response;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use build_info::{ANSWERS_BUILD, BuildInfo};
@@ -22,6 +24,7 @@ use serving::{Catalogs, ReadBarrier, Visibility};
 use super::manifests::ImageManifests;
 use crate::access::{self, AccessControl};
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
+use crate::shared_caches::SharedCaches;
 
 /// Parts that the views are built from.
 pub(super) struct ViewParts<'a> {
@@ -94,6 +97,12 @@ impl Views {
             routes
         } else {
             routes.layer(cors(&args.cors_origin))
+        };
+        let routes = match SharedCaches::new(args.shared_cache_max_age) {
+            Some(caches) => {
+                routes.layer(map_response(move |response| ready(caches.apply(response))))
+            }
+            None => routes,
         };
         Ok(Self {
             transport: graphql.metrics(),

@@ -54,7 +54,7 @@ impl LocalTransport {
             .iter()
             .map(|entry| (entry.name.as_str(), &entry.reference))
             .collect();
-        let contents = once::load(references, images)?;
+        let contents = once::load(&references, images)?;
 
         let mut served = Vec::new();
         for ((entry, loaded), source) in entries.iter().zip(contents).zip(sources) {

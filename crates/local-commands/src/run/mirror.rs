@@ -196,7 +196,7 @@ fn load_sources(args: &MirrorSelectionArgs) -> anyhow::Result<Vec<LoadedSource>>
         .iter()
         .map(|entry| (entry.name.as_str(), &entry.reference))
         .collect();
-    let contents = once::load(references, &args.images)?;
+    let contents = once::load(&references, &args.images)?;
     let mut loaded = Vec::new();
     for ((entry, content), argument) in entries.into_iter().zip(contents).zip(arguments) {
         let name = entry.name.as_str().to_owned();

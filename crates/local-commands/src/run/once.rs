@@ -18,14 +18,11 @@ pub(super) fn runtime() -> io::Result<Runtime> {
 }
 
 /// Loads each of these sources, one after another, under the names that progress is shown by.
-pub(super) fn load<'a>(
-    sources: impl IntoIterator<Item = (&'a str, &'a SourceReference)> + Clone,
+pub(super) fn load(
+    sources: &[(&str, &SourceReference)],
     images: &ImageArgs,
 ) -> anyhow::Result<Vec<Result<VerifiedContent, LoadError>>> {
-    let named = || {
-        let sources = sources.clone().into_iter();
-        sources.map(|(_, reference)| &reference.source)
-    };
+    let named = || sources.iter().map(|(_, reference)| &reference.source);
     let clients = SourceClients {
         registries: RegistryAccess::default()
             .update(&images.registries, needs_registry(named()))?,
@@ -34,7 +31,7 @@ pub(super) fn load<'a>(
     let terminal = Arc::new(Terminal::default());
     let folder = std::env::temp_dir();
     let runtime = runtime()?;
-    let load = |(name, reference): (&str, &SourceReference)| {
+    let load = |&(name, reference): &(&str, &SourceReference)| {
         let shown = Arc::clone(&terminal);
         let shown_as = name.to_owned();
         let progress = move |step, done, total| shown.progress(&shown_as, step, done, total);
@@ -43,7 +40,7 @@ pub(super) fn load<'a>(
         terminal.done(name);
         content
     };
-    Ok(sources.into_iter().map(load).collect())
+    Ok(sources.iter().map(load).collect())
 }
 
 /// Loads one source.
@@ -52,6 +49,6 @@ pub(super) fn load_one(
     images: &ImageArgs,
 ) -> anyhow::Result<Result<Content, LoadError>> {
     let name = reference.source.last_path_segment().unwrap_or_default();
-    let loaded = load([(&*name, reference)], images)?.remove(0);
+    let loaded = load(&[(&*name, reference)], images)?.remove(0);
     Ok(loaded.map(|loaded| loaded.content))
 }

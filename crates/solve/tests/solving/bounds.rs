@@ -154,38 +154,47 @@ fn a_rule_may_have_so_many_bytes_and_no_more() {
 
 #[test]
 fn rules_as_deep_as_they_may_be_are_evaluated_on_a_small_stack() {
-    let request = wanted(&["pear"]);
-    let sum = |count: usize| format!("0{} != 1", "+0".repeat(count));
-    // Two characters are those of the comparison.
-    with_outcome(
-        &constrained(&rule(&sum(MAX_RULE_OPERATORS - 2))),
-        &request,
-        u64::MAX,
-        |outcome| {
-            assert!(matches!(outcome, SolveOutcome::Solution(_)));
-        },
-    );
-    assert_eq!(
-        refusal(
-            &constrained(&rule(&sum(MAX_RULE_OPERATORS - 1))),
+    let deepest_rules = || {
+        let request = wanted(&["pear"]);
+        let sum = |count: usize| format!("0{} != 1", "+0".repeat(count));
+        // Two characters are those of the comparison.
+        with_outcome(
+            &constrained(&rule(&sum(MAX_RULE_OPERATORS - 2))),
             &request,
-            u64::MAX
-        )
-        .0,
-        SolveRefusalCode::Limit
-    );
-    for deep in [
-        "!".repeat(398),
-        "-".repeat(398),
-        "(".repeat(398),
-        "[".repeat(398),
-        "properties".to_owned() + &".x".repeat(398),
-    ] {
-        let catalog = constrained(&rule(&deep));
-        with_outcome(&catalog, &request, u64::MAX, |outcome| {
-            assert!(matches!(outcome, SolveOutcome::Refusal(_)));
-        });
-    }
+            u64::MAX,
+            |outcome| {
+                assert!(matches!(outcome, SolveOutcome::Solution(_)));
+            },
+        );
+        assert_eq!(
+            refusal(
+                &constrained(&rule(&sum(MAX_RULE_OPERATORS - 1))),
+                &request,
+                u64::MAX
+            )
+            .0,
+            SolveRefusalCode::Limit
+        );
+        for deep in [
+            "!".repeat(398),
+            "-".repeat(398),
+            "(".repeat(398),
+            "[".repeat(398),
+            "properties".to_owned() + &".x".repeat(398),
+        ] {
+            let catalog = constrained(&rule(&deep));
+            with_outcome(&catalog, &request, u64::MAX, |outcome| {
+                assert!(matches!(outcome, SolveOutcome::Refusal(_)));
+            });
+        }
+    };
+    // Half of what threads of the server have.
+    std::thread::Builder::new()
+        .stack_size(1024 * 1024)
+        .spawn(deepest_rules)
+        .unwrap()
+        .join()
+        .unwrap();
 }
 
 #[test]

@@ -101,7 +101,7 @@ impl LoadedCatalog {
 
 fn load(name: &str, path: &str, images: &ImageArgs) -> anyhow::Result<LoadedContent> {
     let reference = SourceReference::parse(path, images.configs_dir.as_deref())?;
-    let content = once::load([(name, &reference)], images)?.remove(0);
+    let content = once::load(&[(name, &reference)], images)?.remove(0);
     let content =
         content.map_err(|error| anyhow!("cannot load the catalog `{name}`: {}", error.chain()))?;
     Ok(LoadedContent::Source(content.content))
