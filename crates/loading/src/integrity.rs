@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::pipeline::LoadPipeline;
+use crate::pipeline::{FindDamage, LoadPipeline};
 
 /// Default interval between two checks of the served contents.
 pub const CHECK_INTERVAL: Duration = Duration::from_hours(1);
@@ -84,10 +84,11 @@ impl Drop for ContentCheck {
 pub(crate) async fn check_all(
     pipeline: Arc<LoadPipeline>,
     digests: Vec<Digest>,
+    find_damage: FindDamage,
     damaged: mpsc::Sender<DamagedContent>,
 ) {
     for digest in digests {
-        match pipeline.check(digest).await {
+        match pipeline.check(digest, find_damage).await {
             Ok(None) => {}
             Ok(Some(path)) => {
                 if damaged.send(DamagedContent { digest, path }).await.is_err() {

@@ -296,12 +296,14 @@ impl LoaderTask {
                     self.reload_damaged(&damaged, attempts, &observe);
                 },
                 () = check.due() => {
-                    let digests = if check.is_first() {
-                        self.pipeline.contents.store.unverified()
+                    let pipeline = Arc::clone(&self.pipeline);
+                    let damage = damage.clone();
+                    if check.is_first() {
+                        let sealed = pipeline.contents.store.unverified();
+                        check.begin(check_all(pipeline, sealed, Store::find_damaged_lines, damage));
                     } else {
-                        self.digests()
-                    };
-                    check.begin(check_all(Arc::clone(&self.pipeline), digests, damage.clone()));
+                        check.begin(check_all(pipeline, self.digests(), Store::find_damage, damage));
+                    }
                 }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     self.is_overdue = true;
