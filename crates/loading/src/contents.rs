@@ -231,6 +231,13 @@ impl Contents {
         remembered.collect()
     }
 
+    /// Returns whether the index of a content is to be stored, or replaced by the stored one.
+    pub(crate) fn needs_index(&self, content: &Content) -> bool {
+        let is_done = content.catalog.has_stored_index() && self.store.has_index(&content.digest);
+        // A command that loads a content once has no use for it.
+        !is_done && !self.store.is_ephemeral()
+    }
+
     /// Stores the index of a content and all of its tables, and returns the content with those in
     /// place of the ones in memory; `None` if they are in place already, or cannot be stored. Failures
     /// are logged: a content can be served without.
@@ -238,8 +245,7 @@ impl Contents {
         let Content {
             catalog, digest, ..
         } = content;
-        // A command that loads a content once has no use for it.
-        if self.store.is_ephemeral() {
+        if !self.needs_index(content) {
             return None;
         }
         if !self.store.has_index(digest) {

@@ -229,6 +229,9 @@ impl SourceTask {
         let Some(before) = served else {
             return;
         };
+        if !self.pipeline.contents.needs_index(before) {
+            return;
+        }
         let content = before.clone();
         let stored = self
             .pipeline

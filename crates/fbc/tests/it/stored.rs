@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use fbc::work::Work;
 use fbc::{
-    ApiFilter, BundleFilter, BundleSort, Catalog, Facet, FacetCounts, Head, MetaFilter,
-    PackageFilter, SortDirection, StoredIndexError,
+    ApiFilter, Bundle, BundleFilter, BundleSort, Catalog, Channel, ChannelEntry, Deprecation,
+    Facet, FacetCounts, Head, MetaFilter, PackageFilter, Property, SortDirection, StoredIndexError,
 };
 use fbc_read::Origins;
+use fbc_read::json::{JsonText, JsonValue};
 use fbc_read::origin::FileOrigin;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
@@ -72,7 +73,6 @@ fn open(built: &Catalog, index: &[u8]) -> Result<Catalog, StoredIndexError> {
 }
 
 /// All that a catalog answers, as text.
-#[expect(clippy::too_many_lines, reason = "it names every answer once")]
 fn answers(catalog: &Catalog) -> String {
     let work = &Work::unlimited();
     let mut text = String::new();
@@ -82,26 +82,26 @@ fn answers(catalog: &Catalog) -> String {
             text,
             "package {} {:?} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             package.name(),
-            package.description().map(|it| it.decode()),
+            package.description().map(JsonText::decode),
             package.default_channel_name(),
-            package.default_channel().map(|it| it.name()),
+            package.default_channel().map(Channel::name),
             package
                 .channels_in_order()
-                .map(|it| it.name())
+                .map(Channel::name)
                 .collect::<Vec<_>>(),
             package
                 .deprecation()
                 .map(|it| (it.schema(), it.name(), it.message())),
             package
                 .properties()
-                .map(|it| (it.type_name(), it.value().map(|it| it.raw()), it.kind()))
+                .map(|it| (it.type_name(), it.value().map(JsonValue::raw), it.kind()))
                 .collect::<Vec<_>>(),
             package
                 .icon()
                 .map(|it| (it.media_type(), it.digest(), it.data().into_owned())),
             package.lifecycle(work).unwrap(),
             package.problem_counts(),
-            package.metadata_bundle().map(|it| it.name()),
+            package.metadata_bundle().map(Bundle::name),
             summary.display_name(),
             summary.sort_name(),
             summary.summary(),
@@ -126,7 +126,7 @@ fn answers(catalog: &Catalog) -> String {
             summary.install_modes(),
             package
                 .bundles()
-                .map(|it| package.bundle(it.name()).map(|it| it.place()))
+                .map(|it| package.bundle(it.name()).map(Bundle::place))
                 .collect::<Vec<_>>(),
         );
         for channel in package.channels() {
@@ -140,16 +140,16 @@ fn answers(catalog: &Catalog) -> String {
                 "channel {} {} {:?} {:?} {:?}",
                 channel.name(),
                 head,
-                package.channel(channel.name()).map(|it| it.is_default()),
-                channel.deprecation().map(|it| it.message()),
-                channel.properties().map(|it| it.kind()).collect::<Vec<_>>(),
+                package.channel(channel.name()).map(Channel::is_default),
+                channel.deprecation().map(Deprecation::message),
+                channel.properties().map(Property::kind).collect::<Vec<_>>(),
             );
             for entry in channel.entries() {
                 let _ = writeln!(
                     text,
                     "entry {} {:?} {:?} {:?} {:?} {}",
                     entry.name(),
-                    entry.bundle().map(|it| it.place()),
+                    entry.bundle().map(Bundle::place),
                     entry.replaces(),
                     entry.skips().collect::<Vec<_>>(),
                     entry.skip_range(),
@@ -168,14 +168,14 @@ fn answers(catalog: &Catalog) -> String {
             bundle.release(),
             bundle.image(),
             bundle.related_images(),
-            bundle.deprecation().map(|it| it.message()),
+            bundle.deprecation().map(Deprecation::message),
             bundle
                 .properties()
                 .map(|it| (it.type_name(), it.kind(), it.constraint()))
                 .collect::<Vec<_>>(),
             bundle
                 .channel_entries()
-                .map(|it| it.place())
+                .map(ChannelEntry::place)
                 .collect::<Vec<_>>(),
             bundle.platforms(),
             bundle.olm_v1_installability(work),
