@@ -180,7 +180,9 @@ fn answers(catalog: &Catalog) -> String {
             bundle.platforms(),
             bundle.olm_v1_installability(work),
             catalog.bundle_created_at(bundle.place()),
-            bundle.metadata().map(|it| it.display_name()),
+            bundle
+                .metadata()
+                .map(|it| it.display_name().map(|name| name.decode().into_owned())),
             bundle.required_by(work),
             bundle.meta().index(),
         );
