@@ -145,10 +145,10 @@ impl<'a> Property<'a> {
     }
 }
 
-pub(crate) fn properties<'a>(
-    catalog: &'a Catalog,
+pub(crate) fn properties(
+    catalog: &Catalog,
     meta: u32,
     range: IdRange,
-) -> impl ExactSizeIterator<Item = Property<'a>> + use<'a> {
+) -> impl ExactSizeIterator<Item = Property<'_>> + use<'_> {
     ids(range).map(move |id| Property { catalog, meta, id })
 }
