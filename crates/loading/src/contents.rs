@@ -84,7 +84,7 @@ impl Contents {
     pub(crate) fn last(&self, key: &str) -> Option<(Content, bool)> {
         let stored = self.store.get(key)?;
         let is_analyzed = stored.analysis.problems.is_some();
-        Some((self.open(stored).ok()?, is_analyzed))
+        Some((self.open(&stored).ok()?, is_analyzed))
     }
 
     /// Finds the stored content of this state of a source. It may have been stored for another source.
@@ -100,7 +100,7 @@ impl Contents {
             return Ok(None);
         }
         let reused = self.store.reuse(key, state)?;
-        Ok(reused.map(|stored| self.open(stored)).transpose()?)
+        Ok(reused.map(|stored| self.open(&stored)).transpose()?)
     }
 
     fn find_own(&self, key: &str, state: &SourceState) -> Result<Option<Content>, StoreError> {
@@ -115,7 +115,7 @@ impl Contents {
         if stored.analysis.problems.is_none() {
             return Ok(None);
         }
-        match self.open(stored) {
+        match self.open(&stored) {
             Ok(content) => Ok(Some(content)),
             Err(error) => {
                 tracing::warn!(source = key, %error, "stored content is damaged, reading the source again");
@@ -125,9 +125,9 @@ impl Contents {
         }
     }
 
-    fn open(&self, stored: StoredContent) -> Result<Content, IndexError> {
+    fn open(&self, stored: &StoredContent) -> Result<Content, IndexError> {
         let record = &stored.record;
-        let catalog = self.share(record, || self.open_catalog(&stored))?;
+        let catalog = self.share(record, || self.open_catalog(stored))?;
         Ok(Content {
             catalog,
             digest: record.content,

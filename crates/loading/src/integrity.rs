@@ -19,7 +19,7 @@ pub const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Time after the start at which contents are checked that were served without being hashed: when the
 /// work of the start is done.
-pub const FIRST_CHECK_AFTER: Duration = Duration::from_secs(60);
+pub const FIRST_CHECK_AFTER: Duration = Duration::from_mins(1);
 
 /// A content with a damaged file.
 #[derive(Clone, Debug)]
