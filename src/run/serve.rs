@@ -128,6 +128,7 @@ async fn serve_catalogs(parts: ServeParts) -> anyhow::Result<()> {
             Some(event) = received.recv() => match event {
                 LoaderEvent::Progress { name, step, done, total } => terminal.progress(name.as_str(), step, done, total),
                 LoaderEvent::Withdrawn(name) => terminal.done(name.as_str()),
+                LoaderEvent::Indexed(..) => {}
                 LoaderEvent::Waiting(names) => ready.set_late(names.iter().map(ToString::to_string)),
                 LoaderEvent::Attempted(report) => {
                     terminal.done(report.name.as_str());

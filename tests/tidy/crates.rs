@@ -360,6 +360,9 @@ const RESERVED: [(&str, &[&str]); 37] = [
     ("pgp", &["signature-policy"]),
     ("tar", &["images", "testing"]),
     ("memmap2", &["store"]),
+    // Bytes become records in one place.
+    ("yoke", &["fbc"]),
+    ("zerocopy", &["fbc"]),
     ("rustix", &["loading", "http-server", "catalog-server"]),
     (
         "axum",

@@ -441,6 +441,18 @@ impl Controller {
                 }
                 name
             }
+            LoaderEvent::Indexed(name, content) => {
+                // The status stays as it is; the index in memory is freed.
+                if let Some(LoadProgress::Attempted(report)) = self.loads.get_mut(&name)
+                    && report
+                        .content
+                        .as_ref()
+                        .is_some_and(|it| it.digest == content.digest)
+                {
+                    report.content = Some(content);
+                }
+                return;
+            }
             LoaderEvent::Progress { .. }
             | LoaderEvent::Waiting(_)
             | LoaderEvent::AllAttempted

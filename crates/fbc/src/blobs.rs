@@ -5,15 +5,12 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use fbc_read::json::JsonError;
 use fbc_read::origin::Origins;
 use fbc_read::problem::Problem;
 
 use crate::decode::{BlobBody, DecodedBlob, Decoder};
 use crate::ids::id;
-use crate::names::Name;
 use crate::record::{FileRecord, MetaRecord};
 
 /// Maximum size of a content, in bytes. Offsets into it are `u32`.
@@ -79,7 +76,6 @@ pub(super) struct RawBlobs<'a> {
     pub(super) metas: Vec<MetaRecord>,
     /// Decoded blobs of known schemas, each with its index in `metas`.
     pub(super) blobs: Vec<(u32, DecodedBlob)>,
-    pub(super) schemas: HashMap<Name, u32>,
     pub(super) max_objects: usize,
 }
 
@@ -161,7 +157,6 @@ impl<'a> RawBlobs<'a> {
             name,
             ..
         } = blob;
-        *self.schemas.entry(schema).or_default() += 1;
         if !matches!(blob.body, BlobBody::Opaque) {
             self.blobs.push((id(self.metas.len()), blob));
         }

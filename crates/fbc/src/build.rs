@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hashbrown::HashMap;
 
 use fbc_read::json::JsonText;
 use fbc_read::origin::Origins;
 use fbc_read::problem::{Problem, ProblemCode, ProblemCollector, Problems};
 
+use crate::array::Array;
 use crate::blobs::{
     BlobLocations, Findings, IndexError, MAX_CONTENT_BYTES, RawBlobs, max_objects, read_lines,
 };
@@ -99,7 +99,6 @@ fn index(
         decoder: Decoder::new(checks),
         metas: Vec::with_capacity(locations.lines.len()),
         blobs: Vec::new(),
-        schemas: HashMap::new(),
         max_objects: max_objects(origins),
     };
     read_lines(&content, origins, &mut decoded)?;
@@ -115,7 +114,7 @@ fn index(
             index.slice(bundle.meta, bundle.image)
         }
     });
-    index.bundles_by_image = by_image;
+    index.bundles_by_image = Array::new(by_image);
     let BlobLocations { files, lines } = locations;
     Ok((Catalog::new(index, files, lines), findings))
 }

@@ -106,7 +106,7 @@ impl<'a> Bundle<'a> {
 
     /// Iterates over its properties, in catalog order.
     pub fn properties(self) -> impl ExactSizeIterator<Item = Property<'a>> {
-        properties(self.catalog, self.record().meta, &self.record().properties)
+        properties(self.catalog, self.record().meta, self.record().properties)
     }
 
     /// Iterates over the APIs that it provides, in catalog order.

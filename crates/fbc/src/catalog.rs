@@ -14,6 +14,7 @@ use bytes::Bytes;
 use fbc_read::json::JsonValue;
 use fbc_read::problem::{Problem, Problems, Severity};
 
+use crate::array::Array;
 use crate::ids::id;
 use crate::index::ContentIndex;
 use crate::record::{FileRecord, MetaRecord};
@@ -89,12 +90,24 @@ impl Catalog {
         self.problems = problems;
     }
 
+    /// Returns the same catalog with another index of its content.
+    pub(crate) fn with_index(&self, index: Arc<ContentIndex>, tables: Arc<Tables>) -> Self {
+        Self {
+            index,
+            tables,
+            files: self.files.clone(),
+            lines: self.lines.clone(),
+            problems: self.problems.clone(),
+            problem_counts: OnceLock::new(),
+        }
+    }
+
     /// Shares the index of another catalog of the same content, in place of its own.
     ///
     /// # Panics
     /// Panics when the contents differ in length.
     #[must_use]
-    pub fn with_index_of(self, other: &Self) -> Self {
+    pub fn with_index_of(&self, other: &Self) -> Self {
         // Not a comparison of the bytes, which would read both contents from disk: the caller found
         // equal digests.
         assert_eq!(
@@ -102,11 +115,15 @@ impl Catalog {
             other.index.content.len(),
             "only equal contents share an index"
         );
-        Self {
-            index: Arc::clone(&other.index),
-            tables: Arc::clone(&other.tables),
-            ..self
-        }
+        self.with_index(Arc::clone(&other.index), Arc::clone(&other.tables))
+    }
+
+    /// Returns whether its blobs come from the same files and lines as those of another catalog of the
+    /// same content, and have the same problems.
+    pub fn has_origins_of(&self, other: &Self) -> bool {
+        self.lines == other.lines
+            && self.files().eq(other.files())
+            && self.problems == other.problems
     }
 
     /// Returns whether both share one index.
@@ -303,7 +320,7 @@ impl Catalog {
     }
 
     /// Returns the ids of all channels, by package, then in the order of their names with numbers.
-    pub(crate) fn channel_order(&self) -> &[u32] {
+    pub(crate) fn channel_order(&self) -> &Array<u32> {
         self.tables
             .channels
             .get_or_init(|| channel_order(&self.index))

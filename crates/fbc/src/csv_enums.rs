@@ -1,5 +1,7 @@
 //! Enumerations of metadata: capability levels and install modes.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// Capability level: how much of the operation is automated, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CapabilityLevel {
@@ -29,7 +31,8 @@ pub enum InstallMode {
 }
 
 /// A set of install modes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable)]
+#[repr(transparent)]
 pub struct InstallModes(u8);
 
 impl CapabilityLevel {

@@ -2,6 +2,43 @@
 
 use std::ops::Range;
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// A range of ids, as records have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct IdRange {
+    pub(crate) start: u32,
+    /// One more than the last id.
+    pub(crate) end: u32,
+}
+
+impl IdRange {
+    /// Returns the number of ids.
+    pub(crate) fn len(self) -> usize {
+        self.end.saturating_sub(self.start) as usize
+    }
+
+    /// Returns the range for slices.
+    pub(crate) fn places(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// Returns whether the range can slice a list of this length.
+    pub(crate) fn is_within(self, length: usize) -> bool {
+        self.start <= self.end && self.end as usize <= length
+    }
+}
+
+impl From<Range<u32>> for IdRange {
+    fn from(range: Range<u32>) -> Self {
+        Self {
+            start: range.start,
+            end: range.end,
+        }
+    }
+}
+
 /// Converts an index or offset to an id. [`MAX_CONTENT_BYTES`](crate::blobs::MAX_CONTENT_BYTES) bounds the bytes, and there are
 /// fewer objects than bytes.
 pub(crate) fn id(at: usize) -> u32 {
@@ -10,7 +47,7 @@ pub(crate) fn id(at: usize) -> u32 {
 
 /// Iterates over a range of ids with a known length, which `Range<u32>` does not have.
 pub(crate) fn ids(
-    range: &Range<u32>,
+    range: IdRange,
 ) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<> {
-    (range.start as usize..range.end as usize).map(id)
+    range.places().map(id)
 }

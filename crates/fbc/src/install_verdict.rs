@@ -1,6 +1,9 @@
 //! Verdicts on all bundles: whether OLM v1 can install them.
 
+use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Installability of a bundle by OLM v1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +47,24 @@ impl InstallVerdicts {
         };
         self.0
             .push(AtomicU8::new(verdict.installability as u8 | bit));
+    }
+
+    /// Writes the verdicts as they are known now.
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        let verdicts = self.0.iter().map(|verdict| verdict.load(Ordering::Relaxed));
+        sections.bytes(&verdicts.collect::<Vec<_>>())
+    }
+
+    /// Reads the verdicts on so many bundles. They are copied, because they may become final.
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        bundles: usize,
+    ) -> Result<Self, StoredIndexError> {
+        let verdicts = sections.bytes()?;
+        let is_verdict =
+            |verdict: &u8| usize::from(verdict & !PRELIMINARY) < OlmV1Installability::ALL.len();
+        sections.check(verdicts.len() == bundles && verdicts.iter().all(is_verdict))?;
+        Ok(Self(verdicts.iter().copied().map(AtomicU8::new).collect()))
     }
 
     /// Returns the verdict on a bundle.

@@ -41,6 +41,7 @@
 //! | `check` | the rules of `opm validate` |
 //! | `find`, `requirement` | bundles, packages and blobs that meet conditions, facets, completions |
 //! | `build` | builds a catalog of lines |
+//! | `stored`, `sections`, `array` | the index as bytes, and a catalog that reads it from them in place |
 //! | [`outline`] | names and hashes of a catalog, and the difference of two |
 //! | [`similar`] | names that are spelled like a wanted one |
 //! | [`work`] | the budget of loops over content |
@@ -120,6 +121,7 @@
     clippy::disallowed_types
 )]
 
+mod array;
 mod blobs;
 mod build;
 mod bundle;
@@ -150,7 +152,9 @@ mod property;
 mod record;
 mod requirement;
 mod schema;
+mod sections;
 pub mod similar;
+mod stored;
 mod summary;
 mod tables;
 pub mod work;
@@ -182,6 +186,7 @@ pub use platform::{Platform, PlatformVersion, PlatformVersionError};
 pub use property::{PackageRequirement, Property, PropertyKind};
 pub use requirement::{REQUIREMENT_TYPES, Requirement, RequirementRule};
 pub use schema::{CUSTOM_NAME_RULE, LIFECYCLE_SCHEMA, SchemaCount, TYPED_SCHEMAS, is_custom_name};
+pub use sections::StoredIndexError;
 pub use summary::Summary;
 pub use tables::completions::{CompletionKind, CompletionMatch, MAX_COMPLETED_LETTERS};
 pub use tables::icons::{FoundIcon, Icon, Icons, detect_media_type};

@@ -10,22 +10,39 @@ use fbc_grammar::go_quote;
 use fbc_grammar::version::{Release, Version};
 use fbc_read::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 
+use crate::array::Array;
 use crate::blobs::{BlobLocations, Findings, RawBlobs};
 use crate::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
-use crate::ids::id;
-use crate::index::ContentIndex;
+use crate::ids::{IdRange, id};
+use crate::index::{ContentIndex, count_schemas};
 use crate::key::BundleKey;
 use crate::names::{Name, NameTable};
 use crate::record::{
-    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, HeadRecord, NONE, PackageRecord,
-    Payload,
+    BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, GvkRecord, HeadRecord, MetaRecord,
+    NONE, PackageRecord, Payload, PropertyRecord, RequirementRecord,
 };
-use crate::schema::{LIFECYCLE_SCHEMA, SchemaCount};
+
+/// Records of an index that is being built, as [`ContentIndex`] has them.
+#[derive(Default)]
+struct LinkedRecords {
+    metas: Vec<MetaRecord>,
+    packages: Vec<PackageRecord>,
+    channels: Vec<ChannelRecord>,
+    entries: Vec<EntryRecord>,
+    skips: Vec<Name>,
+    bundles: Vec<BundleRecord>,
+    bundles_by_name: Vec<u32>,
+    placements: Vec<u32>,
+    properties: Vec<PropertyRecord>,
+    gvks: Vec<GvkRecord>,
+    requirements: Vec<RequirementRecord>,
+    deprecations: Vec<DeprecationRecord>,
+}
 
 /// Builds the index from decoded blobs.
 pub(crate) struct Linker<'l> {
     names: NameTable,
-    index: ContentIndex,
+    index: LinkedRecords,
     blobs: Vec<(u32, DecodedBlob)>,
     entries: Vec<DecodedEntry>,
     problems: &'l mut ProblemCollector,
@@ -35,6 +52,31 @@ pub(crate) struct Linker<'l> {
     packages: HashMap<Name, u32>,
     /// Index of each bundle by package and name.
     bundles: HashMap<(u32, Name), u32>,
+}
+
+impl LinkedRecords {
+    /// Completes the index, without its text and the order of images.
+    fn finish(self, names: NameTable) -> ContentIndex {
+        ContentIndex {
+            content: Bytes::new(),
+            is_stored: false,
+            schemas: count_schemas(&self.metas, &names),
+            names,
+            metas: Array::new(self.metas),
+            packages: Array::new(self.packages),
+            channels: Array::new(self.channels),
+            entries: Array::new(self.entries),
+            skips: Array::new(self.skips),
+            bundles: Array::new(self.bundles),
+            bundles_by_name: Array::new(self.bundles_by_name),
+            bundles_by_image: Array::default(),
+            placements: Array::new(self.placements),
+            properties: Array::new(self.properties),
+            gvks: Array::new(self.gvks),
+            requirements: Array::new(self.requirements),
+            deprecations: Array::new(self.deprecations),
+        }
+    }
 }
 
 impl<'l> Linker<'l> {
@@ -47,46 +89,18 @@ impl<'l> Linker<'l> {
             decoder,
             metas,
             blobs,
-            schemas,
             ..
         } = decoded;
-        let counts: Vec<_> = schemas
-            .iter()
-            .map(|(&schema, &count)| (schema, count, decoder.is_known_schema(schema)))
-            .collect();
-        let names = decoder.names.finish();
-        let mut schemas: Vec<SchemaCount> = counts
-            .into_iter()
-            .map(|(schema, count, known)| {
-                let schema = names.get(schema);
-                SchemaCount {
-                    schema: schema.into(),
-                    count,
-                    known: known || schema == LIFECYCLE_SCHEMA,
-                }
-            })
-            .collect();
-        schemas.sort_unstable_by(|a, b| a.schema.cmp(&b.schema));
-        let index = ContentIndex {
-            content: Bytes::new(),
-            names: NameTable::default(),
-            metas: shrink(metas),
-            packages: Vec::new(),
-            channels: Vec::new(),
-            entries: Vec::new(),
-            skips: shrink(decoder.skips),
-            bundles: Vec::new(),
-            bundles_by_name: Vec::new(),
-            bundles_by_image: Vec::new(),
-            placements: Vec::new(),
-            properties: shrink(decoder.properties),
-            gvks: shrink(decoder.gvks),
-            requirements: shrink(decoder.requirements),
-            deprecations: Vec::new(),
-            schemas,
+        let index = LinkedRecords {
+            metas,
+            skips: decoder.skips,
+            properties: decoder.properties,
+            gvks: decoder.gvks,
+            requirements: decoder.requirements,
+            ..LinkedRecords::default()
         };
         Self {
-            names,
+            names: decoder.names.finish(),
             index,
             blobs,
             entries: decoder.entries,
@@ -111,8 +125,7 @@ impl<'l> Linker<'l> {
         self.link_placements();
         self.find_heads();
         self.link_deprecations();
-        self.index.names = self.names;
-        (self.index, self.findings)
+        (self.index.finish(self.names), self.findings)
     }
 
     /// Reports blobs of a known schema with a value of the wrong type.
@@ -181,9 +194,9 @@ impl<'l> Linker<'l> {
                     default_channel: NONE,
                     description: *description,
                     deprecation: NONE,
-                    channels: 0..0,
-                    bundles: 0..0,
-                    properties: properties.clone(),
+                    channels: IdRange::default(),
+                    bundles: IdRange::default(),
+                    properties: properties.clone().into(),
                 });
             }
         }
@@ -191,7 +204,6 @@ impl<'l> Linker<'l> {
         self.index
             .packages
             .sort_unstable_by(|a, b| names.get(a.name).cmp(names.get(b.name)));
-        self.index.packages.shrink_to_fit();
         for (at, package) in self.index.packages.iter().enumerate() {
             self.packages.insert(package.name, id(at));
         }
@@ -232,9 +244,9 @@ impl<'l> Linker<'l> {
                         package,
                         name: blob.name,
                         deprecation: NONE,
-                        head: HeadRecord::None,
-                        entries: 0..0,
-                        properties: properties.clone(),
+                        head: HeadRecord::None.into(),
+                        entries: IdRange::default(),
+                        properties: properties.clone().into(),
                     };
                     decoded.push((record, entries.clone()));
                     None
@@ -312,8 +324,8 @@ impl<'l> Linker<'l> {
                         image: *image,
                         related_images: *related_images,
                         deprecation: NONE,
-                        placements: 0..0,
-                        properties: properties.clone(),
+                        placements: IdRange::default(),
+                        properties: properties.clone().into(),
                     });
                     None
                 }
@@ -339,7 +351,7 @@ impl<'l> Linker<'l> {
         let properties = &self.index.properties[properties.start as usize..properties.end as usize];
         let found = properties
             .iter()
-            .find_map(|property| match property.payload {
+            .find_map(|property| match property.payload.get() {
                 Payload::Package(requirement) => {
                     Some(self.index.requirements[requirement as usize])
                 }
@@ -418,10 +430,10 @@ impl<'l> Linker<'l> {
                         .unwrap_or(NONE),
                     replaces: entry.replaces,
                     skip_range: entry.skip_range,
-                    skips: entry.skips.clone(),
+                    skips: entry.skips.clone().into(),
                 });
             }
-            channel.entries = start..id(index.entries.len());
+            channel.entries = (start..id(index.entries.len())).into();
         }
     }
 
@@ -434,7 +446,7 @@ impl<'l> Linker<'l> {
         }
         let mut start = 0;
         for (bundle, count) in index.bundles.iter_mut().zip(&counts) {
-            bundle.placements = start..start;
+            bundle.placements = IdRange { start, end: start };
             start += count;
         }
         // Counted first and then filled, so that all bundles share one list without gaps.
@@ -458,9 +470,9 @@ impl<'l> Linker<'l> {
         // needs no clearing between them, because each channel has another id.
         let mut superseded_in = vec![NONE; self.names.len()];
         for (at, channel) in index.channels.iter_mut().enumerate() {
-            let entries = channel.entries.start as usize..channel.entries.end as usize;
+            let entries = channel.entries.places();
             for entry in &index.entries[entries.clone()] {
-                let skips = &index.skips[entry.skips.start as usize..entry.skips.end as usize];
+                let skips = &index.skips[entry.skips.places()];
                 let replaces =
                     Some(entry.replaces).filter(|&name| !self.names.get(name).is_empty());
                 for name in skips.iter().copied().chain(replaces) {
@@ -469,11 +481,12 @@ impl<'l> Linker<'l> {
             }
             let mut heads =
                 entries.filter(|&entry| superseded_in[index.entries[entry].name.index()] != id(at));
-            channel.head = match (heads.next(), heads.next()) {
+            let head = match (heads.next(), heads.next()) {
                 (None, _) => HeadRecord::None,
                 (Some(head), None) => HeadRecord::One(id(head)),
                 (Some(_), Some(_)) => HeadRecord::Several,
             };
+            channel.head = head.into();
         }
     }
 
@@ -539,9 +552,7 @@ impl<'l> Linker<'l> {
                 (&mut package_record.deprecation, package_record.name)
             }
             "olm.channel" => {
-                let range =
-                    package_record.channels.start as usize..package_record.channels.end as usize;
-                let channels = &mut index.channels[range];
+                let channels = &mut index.channels[package_record.channels.places()];
                 let name = self.names.get(entry.name);
                 let Ok(at) =
                     channels.binary_search_by(|channel| self.names.get(channel.name).cmp(name))
@@ -571,9 +582,9 @@ impl<'l> Linker<'l> {
 }
 
 /// Extends a range of consecutive ids by the next one.
-fn extend(range: &mut Range<u32>, at: u32) {
-    if range.start == range.end {
-        *range = at..at;
+fn extend(range: &mut IdRange, at: u32) {
+    if range.len() == 0 {
+        range.start = at;
     }
     range.end = at + 1;
 }
@@ -587,10 +598,4 @@ fn report(
     make: impl FnOnce() -> Problem,
 ) {
     problems.add(code, || locations.locate(make(), meta));
-}
-
-/// Releases the spare capacity of a list.
-fn shrink<T>(mut list: Vec<T>) -> Vec<T> {
-    list.shrink_to_fit();
-    list
 }

@@ -7,7 +7,7 @@ use fbc_read::json::JsonText;
 use crate::bundle::Bundle;
 use crate::catalog::{Catalog, Meta, PackageProblems};
 use crate::deprecation::Deprecation;
-use crate::ids::{id, ids};
+use crate::ids::{IdRange, id, ids};
 use crate::property::{Property, properties};
 use crate::record::{ChannelRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
 use crate::tables::icons::Icon;
@@ -94,7 +94,7 @@ impl<'a> Bundle<'a> {
 
     /// Iterates over its entries in the channels of its package, by channel, then in catalog order.
     pub fn channel_entries(self) -> impl ExactSizeIterator<Item = ChannelEntry<'a>> {
-        ids(&self.record().placements).map(move |at| {
+        ids(self.record().placements).map(move |at| {
             ChannelEntry::new(self.catalog(), self.catalog().index.placements[at as usize])
         })
     }
@@ -133,7 +133,7 @@ impl<'a> Package<'a> {
 
     /// Iterates over its channels, sorted by name.
     pub fn channels(self) -> impl DoubleEndedIterator<Item = Channel<'a>> + ExactSizeIterator {
-        ids(&self.record().channels).map(move |id| Channel::new(self.catalog, id))
+        ids(self.record().channels).map(move |id| Channel::new(self.catalog, id))
     }
 
     /// Iterates over its channels, sorted by name with runs of digits compared as numbers: `1.9`
@@ -148,8 +148,7 @@ impl<'a> Package<'a> {
 
     /// Returns the indexes of its channels among all channels of the catalog.
     pub(super) fn channel_places(self) -> Range<usize> {
-        let range = &self.record().channels;
-        range.start as usize..range.end as usize
+        self.record().channels.places()
     }
 
     /// Returns the numbers of its listed problems.
@@ -159,8 +158,8 @@ impl<'a> Package<'a> {
 
     /// Finds a channel by name.
     pub fn channel(self, name: &str) -> Option<Channel<'a>> {
-        let range = &self.record().channels;
-        let channels = &self.catalog.index.channels[range.start as usize..range.end as usize];
+        let range = self.record().channels;
+        let channels = &self.catalog.index.channels[range.places()];
         let at = channels
             .binary_search_by(|channel| self.catalog.index.names.get(channel.name).cmp(name))
             .ok()?;
@@ -170,13 +169,12 @@ impl<'a> Package<'a> {
     /// Iterates over its bundles: highest version first, then by name; bundles without a version
     /// come last.
     pub fn bundles(self) -> impl DoubleEndedIterator<Item = Bundle<'a>> + ExactSizeIterator {
-        ids(&self.record().bundles).map(move |id| Bundle::new(self.catalog, id))
+        ids(self.record().bundles).map(move |id| Bundle::new(self.catalog, id))
     }
 
     /// Returns the indexes of its bundles in the order of [`Catalog::bundles`].
     pub fn bundle_places(self) -> Range<usize> {
-        let range = &self.record().bundles;
-        range.start as usize..range.end as usize
+        self.record().bundles.places()
     }
 
     /// Finds a bundle by name.
@@ -201,7 +199,7 @@ impl<'a> Package<'a> {
 
     /// Iterates over the properties of the package itself, in catalog order.
     pub fn properties(self) -> impl ExactSizeIterator<Item = Property<'a>> {
-        properties(self.catalog, self.record().meta, &self.record().properties)
+        properties(self.catalog, self.record().meta, self.record().properties)
     }
 
     /// Returns its blob.
@@ -245,7 +243,7 @@ impl<'a> Channel<'a> {
 
     /// Returns the head: the entry that no entry replaces or skips, if there is exactly one.
     pub fn head(self) -> Head<'a> {
-        match self.record().head {
+        match self.record().head.get() {
             HeadRecord::None => Head::None,
             HeadRecord::One(id) => Head::One(ChannelEntry::new(self.catalog, id)),
             HeadRecord::Several => Head::Several,
@@ -254,7 +252,7 @@ impl<'a> Channel<'a> {
 
     /// Iterates over its entries, in catalog order.
     pub fn entries(self) -> impl DoubleEndedIterator<Item = ChannelEntry<'a>> + ExactSizeIterator {
-        ids(&self.record().entries).map(move |id| ChannelEntry::new(self.catalog, id))
+        ids(self.record().entries).map(move |id| ChannelEntry::new(self.catalog, id))
     }
 
     /// Finds the entry for a name by [`ChannelEntry::occurrence`].
@@ -281,7 +279,7 @@ impl<'a> Channel<'a> {
 
     /// Iterates over the properties of the channel itself, in catalog order.
     pub fn properties(self) -> impl ExactSizeIterator<Item = Property<'a>> {
-        properties(self.catalog, self.record().meta, &self.record().properties)
+        properties(self.catalog, self.record().meta, self.record().properties)
     }
 
     /// Returns its blob.
@@ -333,11 +331,14 @@ impl<'a> ChannelEntry<'a> {
             work.draw(Step::Edge, bundle.channel_entries().len())?;
             return Ok(bundle.channel_entries().filter(is_before).count());
         }
-        let entries = &self.channel().record().entries;
-        let before = entries.start..self.id;
+        let entries = self.channel().record().entries;
+        let before = IdRange {
+            end: self.id,
+            ..entries
+        };
         work.draw(Step::Edge, before.len())?;
         let name = self.record().name;
-        Ok(ids(&before)
+        Ok(ids(before)
             .filter(|&id| Self::new(self.catalog, id).record().name == name)
             .count())
     }
@@ -354,7 +355,7 @@ impl<'a> ChannelEntry<'a> {
 
     /// Iterates over the names of the skipped bundles, in catalog order.
     pub fn skips(self) -> impl ExactSizeIterator<Item = &'a str> {
-        ids(&self.record().skips).map(move |at| {
+        ids(self.record().skips).map(move |at| {
             self.catalog
                 .index
                 .names

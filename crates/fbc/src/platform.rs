@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 /// A cluster that bundles are to run on; a part that is `None` is no condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Platform<'f> {
@@ -31,6 +33,44 @@ pub struct PlatformVersion {
     minor: u32,
     /// `None` stands for every patch of the minor version.
     patch: Option<u32>,
+}
+
+/// A version of a platform, or none, as it is stored.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct VersionRecord {
+    /// Number of its numbers: 0 for no version, 2, or 3.
+    numbers: u32,
+    major: u32,
+    minor: u32,
+    patch: u32,
+}
+
+impl From<Option<PlatformVersion>> for VersionRecord {
+    fn from(version: Option<PlatformVersion>) -> Self {
+        let numbers = version.map_or(0, |version| 2 + u32::from(version.patch.is_some()));
+        let version = version.unwrap_or(PlatformVersion {
+            major: 0,
+            minor: 0,
+            patch: None,
+        });
+        Self {
+            numbers,
+            major: version.major,
+            minor: version.minor,
+            patch: version.patch.unwrap_or(0),
+        }
+    }
+}
+
+impl From<VersionRecord> for Option<PlatformVersion> {
+    fn from(record: VersionRecord) -> Self {
+        (record.numbers > 0).then_some(PlatformVersion {
+            major: record.major,
+            minor: record.minor,
+            patch: (record.numbers > 2).then_some(record.patch),
+        })
+    }
 }
 
 /// An error for a text that is not a version of a platform.

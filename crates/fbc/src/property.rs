@@ -1,13 +1,11 @@
 //! Properties: the typed values that packages, channels and bundles carry.
 
-use std::ops::Range;
-
 use fbc_read::json::JsonValue;
 
 use crate::catalog::Catalog;
 use crate::constraint::Constraint;
 use crate::gvk::GroupVersionKind;
-use crate::ids::ids;
+use crate::ids::{IdRange, ids};
 use crate::names::Name;
 use crate::record::{Payload, PropertyRecord};
 use crate::{constraint, go_types};
@@ -75,7 +73,7 @@ impl<'a> Property<'a> {
     /// Decodes the value by the type of the property.
     pub fn kind(self) -> PropertyKind<'a> {
         let names = &self.catalog.index.names;
-        match self.record().payload {
+        match self.record().payload.get() {
             Payload::Package(id) => {
                 let record = self.catalog.index.requirements[id as usize];
                 PropertyKind::Package {
@@ -106,7 +104,7 @@ impl<'a> Property<'a> {
     /// Reads the condition of an `olm.constraint` from the line; `None` for other types and
     /// malformed values.
     pub fn constraint(self) -> Option<Constraint<'a>> {
-        match self.record().payload {
+        match self.record().payload.get() {
             Payload::Constraint => constraint::decode(self.value()?.raw()),
             _ => None,
         }
@@ -121,7 +119,7 @@ impl<'a> Property<'a> {
     }
 
     pub(super) fn payload(self) -> Payload {
-        self.record().payload
+        self.record().payload.get()
     }
 
     /// Returns its id, its index among all properties of the catalog.
@@ -147,10 +145,10 @@ impl<'a> Property<'a> {
     }
 }
 
-pub(crate) fn properties<'a>(
-    catalog: &'a Catalog,
+pub(crate) fn properties(
+    catalog: &Catalog,
     meta: u32,
-    range: &Range<u32>,
-) -> impl ExactSizeIterator<Item = Property<'a>> + use<'a> {
+    range: IdRange,
+) -> impl ExactSizeIterator<Item = Property<'_>> + use<'_> {
     ids(range).map(move |id| Property { catalog, meta, id })
 }

@@ -2,23 +2,23 @@
 //! once for a catalog.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
 
 use fbc_read::json::JsonText;
 
+use crate::array::Array;
 use crate::bundle::Bundle;
 use crate::catalog::Catalog;
 use crate::csv_enums::{CapabilityLevel, InstallModes};
-use crate::ids::id;
+use crate::ids::{IdRange, id};
 use crate::metadata::{first_sentence, short_name};
 use crate::names::{Name, NameInterner};
 use crate::package::{Head, Package};
 use crate::record::NONE;
 use crate::tables::search::fold::fold_text;
-use crate::tables::summaries::{Summaries, SummaryRecord};
+use crate::tables::summaries::{Summaries, SummaryFacts, SummaryRecord};
 
 /// Display metadata of a package, decoded once for the whole catalog.
 #[derive(Clone, Copy)]
@@ -88,43 +88,43 @@ impl<'a> Summary<'a> {
 
     /// Iterates over the keywords, without duplicates and blank ones, in the author's order.
     pub fn keywords(self) -> impl ExactSizeIterator<Item = &'a str> {
-        self.words(&self.record.keywords)
+        self.words(self.record.keywords)
     }
 
     /// Iterates over the categories, as
     /// [`CsvMetadata::categories`](crate::CsvMetadata::categories).
     pub fn categories(self) -> impl ExactSizeIterator<Item = &'a str> {
-        self.words(&self.record.categories)
+        self.words(self.record.categories)
     }
 
     /// Iterates over the platform features, as
     /// [`CsvMetadata::infrastructure_features`](crate::CsvMetadata::infrastructure_features).
     pub fn infrastructure_features(self) -> impl ExactSizeIterator<Item = &'a str> {
-        self.words(&self.record.features)
+        self.words(self.record.features)
     }
 
     /// Iterates over the CPU architectures, as
     /// [`CsvMetadata::architectures`](crate::CsvMetadata::architectures).
     pub fn architectures(self) -> impl ExactSizeIterator<Item = &'a str> {
-        self.words(&self.record.architectures)
+        self.words(self.record.architectures)
     }
 
     /// Iterates over the operating systems, as
     /// [`CsvMetadata::operating_systems`](crate::CsvMetadata::operating_systems).
     pub fn operating_systems(self) -> impl ExactSizeIterator<Item = &'a str> {
-        self.words(&self.record.operating_systems)
+        self.words(self.record.operating_systems)
     }
 
     /// Iterates over the subscriptions, as
     /// [`CsvMetadata::valid_subscriptions`](crate::CsvMetadata::valid_subscriptions), without
     /// duplicates.
     pub fn valid_subscriptions(self) -> impl ExactSizeIterator<Item = &'a str> {
-        self.words(&self.record.subscriptions)
+        self.words(self.record.subscriptions)
     }
 
     /// Returns the capability level; `None` when missing or unknown.
     pub fn capability_level(self) -> Option<CapabilityLevel> {
-        self.record.capability_level
+        self.record.capability_level()
     }
 
     /// Returns the supported install modes.
@@ -134,20 +134,20 @@ impl<'a> Summary<'a> {
 
     /// Returns whether the author declares it certified.
     pub fn certified(self) -> Option<bool> {
-        self.record.certified
+        self.record.certified()
     }
 
     /// Returns when the bundle was created; `None` when missing or in an unknown format.
     pub fn created_at(self) -> Option<Timestamp> {
-        self.record.created_at
+        self.record.created_at()
     }
 
-    fn text(self, name: Option<Name>) -> Option<&'a str> {
-        name.and_then(|name| self.summaries.names.get_optional(name))
+    fn text(self, name: Name) -> Option<&'a str> {
+        self.summaries.names.get_optional(name)
     }
 
-    fn words(self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
-        let words = &self.summaries.words[range.start as usize..range.end as usize];
+    fn words(self, range: IdRange) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
+        let words = &self.summaries.words[range.places()];
         words
             .iter()
             .map(move |&word| self.summaries.names.get(word))
@@ -171,10 +171,9 @@ fn decode_summaries(catalog: &Catalog) -> Summaries {
         .packages()
         .map(|package| builder.record(package))
         .collect();
-    builder.words.shrink_to_fit();
     Summaries {
         names: builder.names.finish(),
-        words: builder.words,
+        words: Array::new(builder.words),
         records,
     }
 }
@@ -202,10 +201,9 @@ impl SummaryBuilder {
                 .description()
                 .and_then(|text| first_sentence(&text.decode()));
             return SummaryRecord {
-                bundle: NONE,
                 summary: self.text(summary),
                 sort_name: self.text(Some(fold_text(package.name()))),
-                ..SummaryRecord::default()
+                ..SummaryRecord::new(NONE, SummaryFacts::default())
             };
         };
         let provider = metadata.provider();
@@ -222,8 +220,13 @@ impl SummaryBuilder {
         let shown = metadata
             .display_name()
             .map_or(Cow::Borrowed(package.name()), JsonText::decode);
+        let facts = SummaryFacts {
+            capability_level: metadata.capability_level(),
+            install_modes: metadata.install_modes(),
+            certified: metadata.certified(),
+            created_at: metadata.created_at(),
+        };
         SummaryRecord {
-            bundle: id(bundle.place()),
             provider_short_name: self.text(short_name),
             sort_name: self.text(Some(fold_text(&shown))),
             architectures: self.words(metadata.architectures().into_iter().map(Cow::Owned)),
@@ -241,23 +244,20 @@ impl SummaryBuilder {
                     .into_iter()
                     .map(Cow::Owned),
             ),
-            capability_level: metadata.capability_level(),
-            install_modes: metadata.install_modes(),
-            certified: metadata.certified(),
-            created_at: metadata.created_at(),
+            ..SummaryRecord::new(id(bundle.place()), facts)
         }
     }
 
-    fn name(&mut self, text: Option<JsonText<'_>>) -> Option<Name> {
-        text.map(|text| self.names.intern(Cow::Owned(text.decode().into_owned())))
+    fn name(&mut self, text: Option<JsonText<'_>>) -> Name {
+        self.text(text.map(|text| text.decode().into_owned()))
     }
 
-    fn text(&mut self, text: Option<String>) -> Option<Name> {
-        text.map(|text| self.names.intern(Cow::Owned(text)))
+    fn text(&mut self, text: Option<String>) -> Name {
+        text.map_or(Name::NONE, |text| self.names.intern(Cow::Owned(text)))
     }
 
     /// Adds the distinct words and returns their range.
-    fn words<'t>(&mut self, words: impl Iterator<Item = Cow<'t, str>>) -> Range<u32> {
+    fn words<'t>(&mut self, words: impl Iterator<Item = Cow<'t, str>>) -> IdRange {
         let start = self.words.len();
         let mut seen = HashSet::new();
         for word in words {
@@ -266,6 +266,6 @@ impl SummaryBuilder {
                 self.words.push(name);
             }
         }
-        id(start)..id(self.words.len())
+        (id(start)..id(self.words.len())).into()
     }
 }

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::array::Array;
 use crate::outline::layout::Outline;
 use crate::tables::bundles::BundleIndex;
 use crate::tables::completions::Completions;
@@ -41,7 +42,7 @@ pub(crate) struct Tables {
     pub(crate) ranks: OnceLock<BundleRanks>,
     pub(crate) orders: OnceLock<BundleOrders>,
     pub(crate) properties: OnceLock<BundleProperties>,
-    pub(crate) channels: OnceLock<Box<[u32]>>,
+    pub(crate) channels: OnceLock<Array<u32>>,
     pub(crate) lifecycles: OnceLock<LifecycleBlobs>,
     pub(crate) metas: OnceLock<MetaIndex>,
     pub(crate) search: OnceLock<SearchIndex>,

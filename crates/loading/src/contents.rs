@@ -10,7 +10,7 @@ use fbc_read::Origins;
 use http_content::coding::{Coding, MIN_ENCODED_BYTES};
 use serving::{Content, Encodings, RememberedContent};
 use store::{
-    Analysis, PreviousContent, Record, SourceState, Store, StoreError, StoredContent,
+    Analysis, PreviousContent, Record, SourceState, Store, StoreError, StoredContent, StoredIndex,
     WrittenContent,
 };
 
@@ -84,7 +84,7 @@ impl Contents {
     pub(crate) fn last(&self, key: &str) -> Option<(Content, bool)> {
         let stored = self.store.get(key)?;
         let is_analyzed = stored.analysis.problems.is_some();
-        Some((self.open(stored).ok()?, is_analyzed))
+        Some((self.open(&stored).ok()?, is_analyzed))
     }
 
     /// Finds the stored content of this state of a source. It may have been stored for another source.
@@ -100,7 +100,7 @@ impl Contents {
             return Ok(None);
         }
         let reused = self.store.reuse(key, state)?;
-        Ok(reused.map(|stored| self.open(stored)).transpose()?)
+        Ok(reused.map(|stored| self.open(&stored)).transpose()?)
     }
 
     fn find_own(&self, key: &str, state: &SourceState) -> Result<Option<Content>, StoreError> {
@@ -115,7 +115,7 @@ impl Contents {
         if stored.analysis.problems.is_none() {
             return Ok(None);
         }
-        match self.open(stored) {
+        match self.open(&stored) {
             Ok(content) => Ok(Some(content)),
             Err(error) => {
                 tracing::warn!(source = key, %error, "stored content is damaged, reading the source again");
@@ -125,25 +125,53 @@ impl Contents {
         }
     }
 
-    fn open(&self, stored: StoredContent) -> Result<Content, IndexError> {
+    fn open(&self, stored: &StoredContent) -> Result<Content, IndexError> {
+        let record = &stored.record;
+        let catalog = self.share(record, || self.open_catalog(stored))?;
+        Ok(Content {
+            catalog,
+            digest: record.content,
+            encodings: self.encodings(record.content),
+            image: record.image.as_deref().map(Arc::from),
+            last_unpacked: Some(record.first_read_at),
+        })
+    }
+
+    /// Opens a catalog with its stored index, or else builds the index from the lines.
+    fn open_catalog(&self, stored: &StoredContent) -> Result<Catalog, IndexError> {
         let StoredContent {
             record,
             content,
             analysis,
+            index,
         } = stored;
-        let image = record.image.as_deref().map(Arc::from);
-        let catalog = self.share(&record, || match analysis.problems {
-            Some(problems) => Catalog::reopen(content, &analysis.origins, problems),
-            None => Catalog::build(content, &analysis.origins),
-        })?;
-        let encodings = self.encodings(record.content);
-        Ok(Content {
-            catalog,
-            digest: record.content,
-            encodings,
-            image,
-            last_unpacked: Some(record.first_read_at),
-        })
+        let digest = record.content;
+        let origins = &analysis.origins;
+        let Some(problems) = &analysis.problems else {
+            return Catalog::build(content.clone(), origins);
+        };
+        match index {
+            StoredIndex::Whole(index) => {
+                match Catalog::open_stored(
+                    content.clone(),
+                    index.clone(),
+                    origins,
+                    problems.clone(),
+                ) {
+                    Ok(catalog) => return Ok(catalog),
+                    Err(error) => {
+                        tracing::warn!(%digest, %error, "cannot use the stored index, building it from the content");
+                        self.store.forget_index(&digest);
+                    }
+                }
+            }
+            StoredIndex::Damaged(path) => {
+                let path = path.display();
+                tracing::warn!(%digest, %path, "stored index is damaged, building it from the content");
+            }
+            StoredIndex::Absent => {}
+        }
+        Catalog::reopen(content.clone(), origins, problems.clone())
     }
 
     /// Opens the stored compressed forms of a content.
@@ -201,6 +229,82 @@ impl Contents {
             },
         );
         remembered.collect()
+    }
+
+    /// Returns whether the index of a content is to be stored, or replaced by the stored one.
+    pub(crate) fn needs_index(&self, content: &Content) -> bool {
+        let is_done = content.catalog.has_stored_index() && self.store.has_index(&content.digest);
+        // A command that loads a content once has no use for it.
+        !is_done && !self.store.is_ephemeral()
+    }
+
+    /// Stores the index of a content and all of its tables, and returns the content with those in
+    /// place of the ones in memory; `None` if they are in place already, or cannot be stored. Failures
+    /// are logged: a content can be served without.
+    pub(crate) fn store_index(&self, content: &Content) -> Option<Content> {
+        let Content {
+            catalog, digest, ..
+        } = content;
+        if !self.needs_index(content) {
+            return None;
+        }
+        if !self.store.has_index(digest) {
+            match self.store.save_index(digest, |to| catalog.write_index(to)) {
+                Ok(true) => {}
+                Ok(false) => {
+                    tracing::info!(%digest, "skipping the index of the content: the store is full");
+                    return None;
+                }
+                Err(error) => {
+                    tracing::warn!(%digest, %error, "cannot store the index of the content");
+                    return None;
+                }
+            }
+        }
+        if catalog.has_stored_index() {
+            return None;
+        }
+        let catalog = self.replace_index(content)?;
+        Some(Content {
+            catalog,
+            ..content.clone()
+        })
+    }
+
+    /// Replaces a catalog in use by one whose records and tables are in the stored index.
+    fn replace_index(&self, content: &Content) -> Option<Arc<Catalog>> {
+        let Content {
+            catalog, digest, ..
+        } = content;
+        let mut catalogs = self.catalogs.lock().unwrap_or_else(PoisonError::into_inner);
+        let same_content = catalogs.iter().filter(|((other, _), _)| other == digest);
+        let mut stored: Vec<_> = same_content
+            .filter_map(|(_, other)| other.upgrade())
+            .filter(|other| other.has_stored_index())
+            .collect();
+        // Another source with the same files has replaced it before.
+        let replaced_before = stored.iter().find(|other| other.has_origins_of(catalog));
+        if let Some(replaced) = replaced_before {
+            return Some(Arc::clone(replaced));
+        }
+        let replaced = match stored.pop() {
+            Some(other) => catalog.with_index_of(&other),
+            None => match catalog.with_stored_index(self.store.index(digest).whole()?) {
+                Ok(replaced) => replaced,
+                Err(error) => {
+                    tracing::warn!(%digest, %error, "cannot use the stored index of the content");
+                    return None;
+                }
+            },
+        };
+        let replaced = Arc::new(replaced);
+        let in_use = catalogs
+            .values_mut()
+            .find(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(catalog)));
+        if let Some(in_use) = in_use {
+            *in_use = Arc::downgrade(&replaced);
+        }
+        Some(replaced)
     }
 
     /// Removes a content from the store and from the contents in use, so that its source is read

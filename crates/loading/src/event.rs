@@ -35,6 +35,8 @@ pub enum LoaderEvent {
     },
     /// An attempt to load a catalog ended with another result than the last one.
     Attempted(Report),
+    /// The index of a served content was stored, and replaces the one in memory.
+    Indexed(CatalogName, Content),
     /// A catalog is no longer desired and was withdrawn.
     Withdrawn(CatalogName),
     /// The set of catalogs that wait for their first attempt changed to these, by name.

@@ -42,7 +42,7 @@ mod verification;
 
 pub use event::{LoadStep, LoaderEvent, Report};
 pub use image::MAX_CONCURRENT_PULLS;
-pub use integrity::CHECK_INTERVAL;
+pub use integrity::{CHECK_INTERVAL, FIRST_CHECK_AFTER};
 pub use loader::{COMPRESS_AFTER, ExpectedImages, Loader, LoaderTask, READY_AFTER};
 pub use metrics::{CatalogLoads, LoadResult, SourceKind, Stage, VerificationCounts};
 pub use pipeline::{LoadStatistics, VerifiedContent, load_once, load_verified_once};

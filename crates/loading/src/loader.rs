@@ -23,7 +23,7 @@ use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
 use crate::metrics::{LoadResult, describe};
 use crate::pipeline::{LoadPipeline, LoadStatistics};
 use crate::refresh_requests::{PendingRefreshes, RefreshRequest, Refresher};
-use crate::source_task::SourceTask;
+use crate::source_task::{IndexedContent, SourceTask};
 use crate::{CatalogSpec, LoadError, Source, SourceSpec, SyncStatus};
 
 /// Time from the publication of a content until it is compressed.
@@ -66,6 +66,10 @@ pub struct LoaderTask {
     specs: watch::Receiver<Vec<CatalogSpec>>,
     requests: mpsc::Receiver<RefreshRequest>,
     expected: mpsc::UnboundedReceiver<ExpectImageRequest>,
+    /// Contents whose index was stored after they were published.
+    indexed: mpsc::Receiver<IndexedContent>,
+    /// Given to the tasks.
+    index_sender: mpsc::Sender<IndexedContent>,
     followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
@@ -154,10 +158,13 @@ impl Loader {
         let (request, requests) = mpsc::channel(1);
         let (expect, expected) = mpsc::unbounded_channel();
         writer.statuses().set_awaits_names(true);
+        let (index_sender, indexed) = mpsc::channel(1);
         let task = LoaderTask {
             specs: receiver,
             requests,
             expected,
+            indexed,
+            index_sender,
             followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store)),
             writer,
@@ -279,6 +286,8 @@ impl LoaderTask {
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
                 Some(expected) = self.expected.recv() => self.expect(expected),
+                // Before the attempts, which end with the tasks.
+                Some(indexed) = self.indexed.recv() => self.replace_index(&indexed, &observe),
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
@@ -286,7 +295,16 @@ impl LoaderTask {
                 Some(damaged) = damaged.recv() => if let Some(attempts) = &sender {
                     self.reload_damaged(&damaged, attempts, &observe);
                 },
-                () = check.due() => check.begin(check_all(Arc::clone(&self.pipeline), self.digests(), damage.clone())),
+                () = check.due() => {
+                    let pipeline = Arc::clone(&self.pipeline);
+                    let damage = damage.clone();
+                    if check.is_first() {
+                        let sealed = pipeline.contents.store.unverified();
+                        check.begin(check_all(pipeline, sealed, Store::find_damaged_lines, damage));
+                    } else {
+                        check.begin(check_all(pipeline, self.digests(), Store::find_damage, damage));
+                    }
+                }
                 () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                     self.is_overdue = true;
                     self.report_first_attempts(&observe);
@@ -447,6 +465,7 @@ impl LoaderTask {
             spec: spec.clone(),
             pipeline: Arc::clone(&self.pipeline),
             requested,
+            indexed: self.index_sender.clone(),
         };
         self.pipeline.contents.store.hold(&spec.key());
         let abort = self
@@ -753,6 +772,40 @@ impl LoaderTask {
         if let Some(background) = background {
             let former = state.background.replace(background);
             former.inspect(AbortHandle::abort);
+        }
+    }
+
+    /// Publishes a content again whose index is in the store now. Nothing else changes.
+    fn replace_index(&mut self, indexed: &IndexedContent, observe: &impl Fn(LoaderEvent)) {
+        let IndexedContent {
+            task,
+            before,
+            content,
+        } = indexed;
+        let is_of_task = |running: &&mut RunningSource| running.task == *task;
+        let Some(running) = self.sources.iter_mut().find(is_of_task) else {
+            return;
+        };
+        if let Some(attempt) = &mut running.last_attempt
+            && let Some(last) = &mut attempt.content
+            && last.is_same(before)
+        {
+            *last = content.clone();
+        }
+        for spec in running.catalogs.clone() {
+            let state = self.catalogs.get(&spec.name);
+            let published = state.and_then(|state| state.published.as_ref());
+            let Some(published) = published.filter(|it| it.content.is_same(before)) else {
+                continue;
+            };
+            let desired = DesiredContent {
+                content: Some(content.clone()),
+                source: published.source.clone(),
+                verification: published.verification.clone(),
+                is_withdrawn: false,
+            };
+            self.publish(&spec, &desired, true);
+            observe(LoaderEvent::Indexed(spec.name, content.clone()));
         }
     }
 

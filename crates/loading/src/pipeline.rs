@@ -44,6 +44,9 @@ pub(crate) struct LoadPipeline {
     compression: Arc<Semaphore>,
 }
 
+/// Reads files of a content in the store, and returns the first damaged one.
+pub(crate) type FindDamage = fn(&Store, &Digest) -> Option<PathBuf>;
+
 /// The state of a source that a poll has found.
 enum PolledSource {
     Directory(Listing),
@@ -418,9 +421,10 @@ impl LoadPipeline {
     pub(crate) async fn check(
         self: &Arc<Self>,
         digest: Digest,
+        find_damage: FindDamage,
     ) -> Result<Option<PathBuf>, LoadError> {
         let check = move |pipeline: &Self| {
-            let damaged = pipeline.contents.store.find_damage(&digest);
+            let damaged = find_damage(&pipeline.contents.store, &digest);
             if damaged.is_some() {
                 pipeline.contents.discard(&digest)?;
             }

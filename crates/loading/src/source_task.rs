@@ -32,6 +32,19 @@ pub(crate) struct SourceTask {
     pub(crate) pipeline: Arc<LoadPipeline>,
     /// Number of refresh requests.
     pub(crate) requested: watch::Receiver<u64>,
+    /// Receives contents whose index is in the store now.
+    pub(crate) indexed: mpsc::Sender<IndexedContent>,
+}
+
+/// A content that was published before its index was stored.
+#[derive(Debug)]
+pub(crate) struct IndexedContent {
+    /// Identifies the task of its source.
+    pub(crate) task: u64,
+    /// The content as it was published.
+    pub(crate) before: Content,
+    /// The same with the stored index.
+    pub(crate) content: Content,
 }
 
 /// The loader has stopped and does not receive attempts any more.
@@ -73,6 +86,7 @@ impl SourceTask {
                     ..self.end_attempt(Some(content), status, begun)
                 };
                 self.send(attempts, attempt).await?;
+                self.store_index(&mut served).await;
                 if is_current {
                     return Ok(());
                 }
@@ -96,11 +110,12 @@ impl SourceTask {
             // Taken before, so that what is announced during the attempt is noticed.
             let announced = announcements.as_ref().and_then(Announcements::digest);
             let mut fresh_for = None;
+            let mut is_loaded = false;
             let attempted = self.attempt(served.as_ref(), loaded_last.as_ref(), observe);
-            let (content, status) = match attempted.await {
+            let (mut content, status) = match attempted.await {
                 Ok(loaded) => {
                     fresh_for = loaded.fresh_for;
-                    loaded_last = Some(loaded.content.clone());
+                    is_loaded = true;
                     if loaded.may_announce && announcements.is_none() {
                         announcements = Announcements::follow(&self.spec);
                     }
@@ -122,7 +137,7 @@ impl SourceTask {
                 Some(_) => failures.saturating_add(1),
                 None => 0,
             };
-            self.prepare(served.as_ref(), content.as_ref()).await;
+            self.prepare(served.as_ref(), &mut content).await;
             served.clone_from(&content);
             let verification = match &content {
                 Some(_) => self.pipeline.verify(&self.spec).await,
@@ -139,6 +154,10 @@ impl SourceTask {
                 ..self.end_attempt(content, status, begun)
             };
             self.send(attempts, attempt).await?;
+            self.store_index(&mut served).await;
+            if is_loaded {
+                loaded_last.clone_from(&served);
+            }
 
             tokio::select! {
                 may_change = self.wait(before, delay, failures > 0) => if !may_change {
@@ -184,21 +203,49 @@ impl SourceTask {
         done
     }
 
-    /// Computes the data that queries need beyond the index, before a content replaces another.
-    /// Requests that arrive just after the change then need not wait for it.
-    async fn prepare(&self, before: Option<&Content>, next: Option<&Content>) {
-        let (Some(before), Some(next)) = (before, next) else {
+    /// Computes the data that queries need beyond the index, and stores all of it, before a content
+    /// replaces another. Requests that arrive just after the change then need not wait for it.
+    async fn prepare(&self, before: Option<&Content>, next: &mut Option<Content>) {
+        let (Some(before), Some(content)) = (before, &next) else {
             return;
         };
-        if !next.is_same(before) {
-            let catalog = Arc::clone(&next.catalog);
-            let prepared = self.pipeline.run_serialized(move |_| {
-                catalog.prepare();
-                Ok(())
-            });
-            // A failure is harmless: the data is computed when a request needs it.
-            let _ = prepared.await;
+        if content.is_same(before) {
+            return;
         }
+        let content = content.clone();
+        let prepared = self.pipeline.run_serialized(move |pipeline| {
+            content.catalog.prepare();
+            Ok(pipeline.contents.store_index(&content))
+        });
+        // A failure is harmless: the data is computed when a request needs it.
+        if let Ok(Some(stored)) = prepared.await {
+            *next = Some(stored);
+        }
+    }
+
+    /// Stores the index of a content that has been published, and publishes it again with the stored
+    /// one, which takes little memory.
+    async fn store_index(&self, served: &mut Option<Content>) {
+        let Some(before) = served else {
+            return;
+        };
+        if !self.pipeline.contents.needs_index(before) {
+            return;
+        }
+        let content = before.clone();
+        let stored = self
+            .pipeline
+            .run_in_background(move |pipeline| Ok(pipeline.contents.store_index(&content)));
+        let Ok(Some(content)) = stored.await else {
+            return;
+        };
+        let indexed = IndexedContent {
+            task: self.id,
+            before: std::mem::replace(before, content.clone()),
+            content,
+        };
+        // The loader does not wait for indexes when it stops.
+        let _ = self.indexed.send(indexed).await;
     }
 
     /// Returns the fingerprint of a watched directory.

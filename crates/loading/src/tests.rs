@@ -2,6 +2,7 @@
 
 mod damage;
 mod images;
+mod indexes;
 mod kills;
 mod refresh_requests;
 mod sets;

@@ -12,6 +12,7 @@ use std::io;
 pub(super) enum FileKind {
     Content,
     Encoded,
+    Index,
     Analysis,
     Outline,
     Evidence,

@@ -39,6 +39,7 @@ impl Store {
                     referenced.extend(
                         Coding::ALL.map(|coding| self.encoded_path(&record.content, coding)),
                     );
+                    referenced.insert(self.index_path(&record.content));
                     referenced.insert(self.analysis_path(&record.analysis));
                     let evidence = record.evidence.as_ref();
                     referenced.extend(evidence.map(|digest| self.evidence_path(digest)));
@@ -53,6 +54,7 @@ impl Store {
         }
         self.verified
             .retain(|digest| referenced.contains(&self.content_path(digest)));
+        lock_mutex(&self.indexes).retain(|digest| referenced.contains(&self.content_path(digest)));
         for path in self.files(&[CONTENT, ANALYSES, OUTLINES, EVIDENCE])? {
             if is_store_file(&path) && !referenced.contains(&path) {
                 file::remove(&path)?;
@@ -158,7 +160,7 @@ pub(super) fn is_store_file(path: &Path) -> bool {
         Digest::parse(&format!("sha256:{hex}")).is_some()
             && matches!(
                 extension,
-                "json" | "outline" | "jsonl" | "jsonl.gz" | "jsonl.zst"
+                "json" | "outline" | "index" | "jsonl" | "jsonl.gz" | "jsonl.zst"
             )
     })
 }

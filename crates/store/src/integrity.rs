@@ -5,12 +5,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use content_digest::DigestHasher;
 use fbc_grammar::Digest;
 use http_content::coding::Coding;
 
+use super::index::CHECKSUM_BYTES;
 use super::{Store, StoreError, file, lock_mutex};
 
 /// Bytes that are read at a time.
@@ -26,24 +27,34 @@ impl Store {
     /// Returns a damaged file of a content: the file of its lines, or a compressed form. A missing
     /// file is not damaged. All files are read, which takes a second for 100 MB.
     pub fn find_damage(&self, digest: &Digest) -> Option<PathBuf> {
-        // The files are read and not mapped: reading a map of a truncated file would end the process
-        // with SIGBUS.
-        let lines = self.content_path(digest);
-        let length = match File::open(&lines) {
-            Ok(file) => {
-                let length = file.metadata().map_or(0, |metadata| metadata.len());
-                if !has_digest(digest, length, |hash| copy(file, hash)) {
-                    return Some(lines);
-                }
-                length
-            }
-            Err(_) => return None,
-        };
+        if let Some(lines) = self.find_damaged_lines(digest) {
+            return Some(lines);
+        }
+        let length = self.content_path(digest).metadata().ok()?.len();
+        let index = self.index_path(digest);
+        if has_checksum(&index) == Some(false) {
+            return Some(index);
+        }
         Coding::ALL.into_iter().find_map(|coding| {
             let path = self.encoded_path(digest, coding);
             let file = File::open(&path).ok()?;
             (!has_digest(digest, length, |hash| coding.decompress(file, hash))).then_some(path)
         })
+    }
+
+    /// Returns the file of the lines of a content if it is damaged. It is read, which takes 60 ms for
+    /// 110 MB.
+    pub fn find_damaged_lines(&self, digest: &Digest) -> Option<PathBuf> {
+        // The file is read and not mapped: reading a map of a truncated file would end the process with
+        // SIGBUS.
+        let lines = self.content_path(digest);
+        let file = File::open(&lines).ok()?;
+        let length = file.metadata().map_or(0, |metadata| metadata.len());
+        if !has_digest(digest, length, |hash| copy(file, hash)) {
+            return Some(lines);
+        }
+        self.verified.unseal(digest);
+        None
     }
 
     /// Removes the files of a content, so that it is read from its source again. Maps of them stay
@@ -53,10 +64,28 @@ impl Store {
         for coding in Coding::ALL {
             file::remove(&self.encoded_path(digest, coding))?;
         }
+        file::remove(&self.index_path(digest))?;
         file::remove(&self.content_path(digest))?;
+        lock_mutex(&self.indexes).remove(digest);
         self.verified.retain(|verified| verified != digest);
         Ok(())
     }
+}
+
+/// Returns whether a file ends with the digest of all before; `None` if there is none.
+fn has_checksum(path: &Path) -> Option<bool> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let Some(hashed) = length.checked_sub(CHECKSUM_BYTES as u64) else {
+        return Some(false);
+    };
+    let mut checksum = [0; CHECKSUM_BYTES];
+    let mut hash = BoundedHash {
+        hash: DigestHasher::new(),
+        remaining: hashed,
+    };
+    let read = copy((&file).take(hashed), &mut hash).and_then(|()| file.read_exact(&mut checksum));
+    Some(read.is_ok() && *hash.hash.finish().as_bytes() == checksum)
 }
 
 /// Returns whether the written bytes have this digest. More than `length` bytes are an error.

@@ -11,6 +11,7 @@
 //! FOLDER/catalogql.lock                          locked while a process uses the folder; marks it as a store, and has its id
 //! FOLDER/content/<digest>.jsonl                  canonical lines of a content
 //! FOLDER/content/<digest>.jsonl.gz, .jsonl.zst   the same compressed, if the quota allowed it
+//! FOLDER/content/<digest>.index                  index of a content, if the quota allowed it
 //! FOLDER/notes/<digest>.json                     analysis of a content, by the digest of this file
 //! FOLDER/outlines/<digest>.outline               outline of a content, also of recent contents that were removed
 //! FOLDER/sources/<digest>.json                   record of a source, by the digest of the source's key
@@ -26,6 +27,7 @@ mod encoded;
 mod evidence;
 mod file;
 mod garbage_collection;
+mod index;
 mod integrity;
 mod outlines;
 mod protection;
@@ -47,6 +49,7 @@ use fbc_grammar::Digest;
 use tempfile::TempDir;
 
 pub use analysis::Analysis;
+pub use index::StoredIndex;
 pub use record::{PreviousContent, Record, SourceState};
 pub use repair::UnprotectedFiles;
 pub use scratch::ScratchFolder;
@@ -55,6 +58,7 @@ pub use writer::{ContentWriter, WrittenContent};
 
 use crash_points::FileKind;
 use file::Durability;
+use index::CurrentIndexes;
 use protection::Protection;
 use record::ContentSize;
 use verified::VerifiedFiles;
@@ -102,6 +106,7 @@ pub struct Store {
     write_lock: Mutex<()>,
     /// Contents whose files were checked against their digests.
     verified: VerifiedFiles,
+    indexes: Mutex<CurrentIndexes>,
     /// Decides which files are protected against other users.
     protection: Protection,
     unprotected: UnprotectedFiles,
@@ -121,6 +126,8 @@ pub struct StoredContent {
     pub content: Bytes,
     /// Origins and problems of the lines.
     pub analysis: Analysis,
+    /// The index of the lines.
+    pub index: StoredIndex,
 }
 
 /// Size of a store.
@@ -207,6 +214,7 @@ impl Store {
             in_use: Mutex::default(),
             write_lock: Mutex::default(),
             verified: VerifiedFiles::default(),
+            indexes: Mutex::default(),
             protection: Protection::probe(&folder.join(CONTENT))?,
             unprotected: UnprotectedFiles::default(),
             lock,
@@ -231,6 +239,11 @@ impl Store {
         let mut store = Self::open(folder.path(), u64::MAX, "")?;
         store.ephemeral = Some(folder);
         Ok(store)
+    }
+
+    /// Returns whether the folder is removed with the store.
+    pub fn is_ephemeral(&self) -> bool {
+        self.ephemeral.is_some()
     }
 
     /// Returns the folder.
@@ -328,6 +341,7 @@ impl Store {
             record,
             content,
             analysis,
+            index,
         }) = others.find_map(usable)
         else {
             return Ok(None);
@@ -352,13 +366,15 @@ impl Store {
             record,
             content,
             analysis,
+            index,
         }))
     }
 
     /// Maps the content of a record; `None` if a file is missing or damaged, or does not have the
-    /// bytes of its digest. A content is hashed when this process opens it first, and again when
-    /// its file has changed.
+    /// bytes of its digest. A content is hashed when this process opens it first, unless its index
+    /// seals it, and again when its file has changed.
     fn open_record(&self, record: Record) -> Option<StoredContent> {
+        let index = self.open_index(&record.content);
         let content = self.verified.open(
             &self.content_path(&record.content),
             record.content,
@@ -372,6 +388,7 @@ impl Store {
             record,
             content,
             analysis,
+            index,
         })
     }
 

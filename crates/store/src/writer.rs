@@ -8,7 +8,7 @@ use fbc_grammar::Digest;
 
 use super::crash_points::FileKind;
 use super::file::TempFile;
-use super::{Analysis, CONTENT, Record, SourceState, Store, StoreError};
+use super::{Analysis, CONTENT, Record, SourceState, Store, StoreError, lock_mutex};
 
 /// Size of the write buffer in bytes.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -93,8 +93,11 @@ impl<'a> ContentWriter<'a> {
         let digest = self.hash.finish();
         let content = self.file.map()?;
         let store = self.guard.store;
-        self.file
-            .persist(&store.content_path(&digest), store.durability())?;
+        let path = store.content_path(&digest);
+        self.file.persist(&path, store.durability())?;
+        store.verified.add_written(&path, digest);
+        // The seal in an index that is there is that of the replaced file.
+        lock_mutex(&store.indexes).remove(&digest);
         Ok(WrittenContent {
             digest,
             content,

@@ -81,6 +81,7 @@ impl Replaced {
                 .find(|path| path.to_string_lossy().ends_with(end))
         };
         eventually(|| named("outlines", ".outline"));
+        eventually(|| named("content", ".index"));
         let content = named("content", ".jsonl").expect("a content is kept");
         let bytes = fs::metadata(content).expect("the store can be read").len();
         assert!(

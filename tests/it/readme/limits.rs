@@ -553,6 +553,7 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
             loading::FREE_DOCUMENTS.to_string(),
         ),
         ("store check", seconds(loading::CHECK_INTERVAL)),
+        ("first store check", seconds(loading::FIRST_CHECK_AFTER)),
         ("growth", loading::MAX_GROWTH.to_string()),
         ("problems", problem::MAX_PROBLEMS_PER_CODE.to_string()),
         (

@@ -127,17 +127,6 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Tells whether blobs of a schema have typed objects.
-    pub(crate) fn is_known_schema(&self, schema: Name) -> bool {
-        [
-            self.known_schemas.package,
-            self.known_schemas.channel,
-            self.known_schemas.bundle,
-            self.known_schemas.deprecations,
-        ]
-        .contains(&schema)
-    }
-
     pub(super) fn text_or_empty(&mut self, text: Option<JsonText<'a>>) -> Result<Name, JsonError> {
         let text = text.map_or(Ok(Cow::Borrowed("")), JsonText::try_decode)?;
         Ok(self.names.intern(text))

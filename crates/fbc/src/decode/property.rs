@@ -78,7 +78,7 @@ impl<'a> Decoder<'a> {
         self.properties.push(PropertyRecord {
             type_name,
             value,
-            payload,
+            payload: payload.into(),
         });
         Ok(())
     }

@@ -147,7 +147,7 @@ impl Catalog {
         if let Some(types) = types {
             work.draw(Step::Comparison, record.properties.len())?;
             let type_name = |property: u32| self.index.properties[property as usize].type_name;
-            if !ids(&record.properties).any(|property| has_name(types, type_name(property))) {
+            if !ids(record.properties).any(|property| has_name(types, type_name(property))) {
                 return Ok(false);
             }
         }
@@ -189,7 +189,7 @@ impl Catalog {
             None => (0..id(self.index.bundles.len())).collect(),
             Some(packages) => packages
                 .iter()
-                .flat_map(|&at| ids(&self.index.packages[at as usize].bundles))
+                .flat_map(|&at| ids(self.index.packages[at as usize].bundles))
                 .collect(),
         }
     }
@@ -200,7 +200,7 @@ impl Catalog {
             None => (0..id(self.index.channels.len())).collect(),
             Some(packages) => packages
                 .iter()
-                .flat_map(|&at| ids(&self.index.packages[at as usize].channels))
+                .flat_map(|&at| ids(self.index.packages[at as usize].channels))
                 .collect(),
         }
     }
@@ -223,8 +223,7 @@ impl Catalog {
                 .is_ok()
             {
                 work.draw(Step::Edge, channel.entries.len())?;
-                let entries = &self.index.entries
-                    [channel.entries.start as usize..channel.entries.end as usize];
+                let entries = &self.index.entries[channel.entries.places()];
                 bundles.extend(
                     entries
                         .iter()
@@ -240,21 +239,20 @@ impl Catalog {
     fn heads(&self, packages: Option<&[u32]>, work: &Work<'_>) -> Result<Vec<u32>, WorkStopped> {
         let channels = self.channels_of(packages);
         work.draw(Step::Edge, channels.len())?;
-        let heads =
-            channels
-                .into_iter()
-                .filter_map(|at| match self.index.channels[at as usize].head {
-                    HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
-                    HeadRecord::None | HeadRecord::Several => None,
-                });
+        let heads = channels.into_iter().filter_map(|at| {
+            match self.index.channels[at as usize].head.get() {
+                HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
+                HeadRecord::None | HeadRecord::Several => None,
+            }
+        });
         Ok(sorted(heads.filter(|&bundle| bundle != NONE).collect()))
     }
 
     fn is_head(&self, bundle: u32) -> bool {
-        ids(&self.index.bundles[bundle as usize].placements).any(|at| {
+        ids(self.index.bundles[bundle as usize].placements).any(|at| {
             let entry = self.index.placements[at as usize];
-            self.index.channels[self.index.entries[entry as usize].channel as usize].head
-                == HeadRecord::One(entry)
+            let channel = self.index.entries[entry as usize].channel;
+            self.index.channels[channel as usize].head.get() == HeadRecord::One(entry)
         })
     }
 }

@@ -8,9 +8,11 @@ use fbc_grammar::version::compare_api_versions;
 use crate::catalog::Catalog;
 use crate::gvk::GroupVersionKind;
 use crate::ids::id;
+use crate::names::NameTable;
 use crate::package::Package;
+use crate::record::NONE;
 use crate::tables::completions::{
-    CompletionItem, CompletionKind, CompletionMatch, Completions, beginning,
+    CompletionItem, CompletionKind, CompletionMatch, Completions, CompletionsBuilder, beginning,
 };
 use crate::tables::search::fold::fold_text;
 use crate::work::{Step, Work, WorkStopped, sort_steps};
@@ -58,17 +60,17 @@ impl Catalog {
         let keys = completions.with_beginning(text);
         work.draw(Step::FacetValue, keys.len())?;
         work.draw(Step::SortStep, 2 * sort_steps(keys.len()))?;
-        let is_wanted = |item: &CompletionItem| kinds.is_empty() || kinds.contains(&item.kind);
+        let is_wanted = |item: &CompletionItem| kinds.is_empty() || kinds.contains(&item.kind());
         let wanted = keys
             .iter()
             .filter(|key| is_wanted(&items[key.item as usize]));
-        let mut found: Vec<_> = wanted.map(|key| (key.item, key.found)).collect();
+        let mut found: Vec<_> = wanted.map(|key| (key.item, key.found())).collect();
         found.sort_unstable();
         // Sorted by match within an item, so that its best match remains.
         found.dedup_by_key(|(at, _)| *at);
         let mut found: Vec<_> = found
             .into_iter()
-            .map(|(at, found)| self.completion(&items[at as usize], found))
+            .map(|(at, found)| self.completion(&completions.names, &items[at as usize], found))
             .collect();
         found.sort_by(|one, other| {
             (one.found, one.kind, one.text).cmp(&(other.found, other.kind, other.text))
@@ -78,22 +80,25 @@ impl Catalog {
 
     fn completion<'c>(
         &'c self,
+        names: &'c NameTable,
         item: &'c CompletionItem,
         found: CompletionMatch,
     ) -> Completion<'c> {
-        let text = item
-            .package
-            .map_or(&*item.text, |place| self.package_at(place as usize).name());
-        let api = item.api.as_ref().map(|(group, version)| GroupVersionKind {
-            group,
-            version,
+        let package = Some(item.package).filter(|&package| package != NONE);
+        let text = package.map_or_else(
+            || names.get(item.text),
+            |place| self.package_at(place as usize).name(),
+        );
+        let api = (item.kind() == CompletionKind::Api).then(|| GroupVersionKind {
+            group: names.get(item.group),
+            version: names.get(item.version),
             kind: text,
         });
         Completion {
             found,
-            kind: item.kind,
+            kind: item.kind(),
             text,
-            package: item.package,
+            package,
             api,
         }
     }
@@ -101,15 +106,10 @@ impl Catalog {
 
 /// Collects the completions of a catalog.
 fn collect(catalog: &Catalog) -> Completions {
-    let mut completions = Completions::default();
+    let mut completions = CompletionsBuilder::new();
     for package in catalog.packages() {
-        let item = CompletionItem {
-            kind: CompletionKind::Package,
-            text: "".into(),
-            package: Some(id(package.place())),
-            api: None,
-        };
-        completions.add(item, package.name(), package.summary().display_name());
+        let display_name = package.summary().display_name();
+        completions.add_package(id(package.place()), package.name(), display_name);
     }
     let mut categories = HashSet::new();
     let mut providers = HashSet::new();
@@ -126,30 +126,13 @@ fn collect(catalog: &Catalog) -> Completions {
     ];
     for (kind, texts) in texts {
         for text in texts {
-            completions.add(
-                CompletionItem {
-                    kind,
-                    text: text.into(),
-                    package: None,
-                    api: None,
-                },
-                text,
-                None,
-            );
+            completions.add_text(kind, text);
         }
     }
-    for (GroupVersionKind { group, kind, .. }, version) in newest_versions(catalog) {
-        let api = Some((group.into(), version.into()));
-        let item = CompletionItem {
-            kind: CompletionKind::Api,
-            text: kind.into(),
-            package: None,
-            api,
-        };
-        completions.add(item, kind, None);
+    for (api, version) in newest_versions(catalog) {
+        completions.add_api(GroupVersionKind { version, ..api });
     }
-    completions.sort();
-    completions
+    completions.finish()
 }
 
 /// Returns the newest version of each API that bundles provide, by its group and kind; the version

@@ -195,7 +195,7 @@ impl Catalog {
     /// Returns the bundle at the only head of a package's default channel.
     fn default_head(&self, package: u32) -> Option<u32> {
         let channel = self.index.packages[package as usize].default_channel;
-        match self.index.channels.get(channel as usize)?.head {
+        match self.index.channels.get(channel as usize)?.head.get() {
             HeadRecord::One(entry) => Some(self.index.entries[entry as usize].bundle),
             HeadRecord::None | HeadRecord::Several => None,
         }

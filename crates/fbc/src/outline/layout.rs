@@ -283,6 +283,11 @@ impl Outline {
         is_whole(&bytes).then_some(Self(bytes))
     }
 
+    /// Reads the outline in a stored index, whose owner ensures that it is undamaged.
+    pub(crate) fn from_stored(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+
     /// Returns the bytes of the outline, for [`Outline::from_bytes`].
     pub fn as_bytes(&self) -> &Bytes {
         &self.0

@@ -1,19 +1,22 @@
 //! Finds the bundles that provide or require an API.
 
 use std::cmp::Ordering;
+use std::io;
 
+use crate::array::Array;
 use crate::gvk::ApiFilter;
 use crate::ids::id;
 use crate::index::ContentIndex;
 use crate::names::NameTable;
 use crate::record::{GvkRecord, Payload};
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::postings::{Postings, equal_range};
 
 /// Index from APIs to bundles.
 #[derive(Debug)]
 pub(crate) struct ApiIndex {
     /// Ids of the APIs, sorted by group, kind and version.
-    order: Box<[u32]>,
+    order: Array<u32>,
     /// Bundles that provide each API of `order`, ascending.
     provided: Postings,
     /// Bundles that require each API of `order`, ascending.
@@ -52,10 +55,29 @@ impl ApiIndex {
             }
         });
         Self {
-            order: order.into_boxed_slice(),
+            order: Array::new(order),
             provided,
             required,
         }
+    }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.array(&self.order)?;
+        self.provided.write(sections)?;
+        self.required.write(sections)
+    }
+
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        index: &ContentIndex,
+    ) -> Result<Self, StoredIndexError> {
+        let apis = index.gvks.len();
+        let bundles = index.bundles.len();
+        Ok(Self {
+            order: sections.ids_of(apis, apis)?,
+            provided: Postings::read(sections, apis, bundles)?,
+            required: Postings::read(sections, apis, bundles)?,
+        })
     }
 
     /// Returns the bundles that provide an API, ascending.
@@ -85,11 +107,10 @@ pub(crate) fn bundle_payloads(
     index: &ContentIndex,
 ) -> impl Iterator<Item = (u32, Payload)> + Clone {
     index.bundles.iter().enumerate().flat_map(|(at, bundle)| {
-        let properties =
-            &index.properties[bundle.properties.start as usize..bundle.properties.end as usize];
+        let properties = &index.properties[bundle.properties.places()];
         properties
             .iter()
-            .map(move |property| (id(at), property.payload))
+            .map(move |property| (id(at), property.payload.get()))
     })
 }
 

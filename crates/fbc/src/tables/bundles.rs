@@ -1,9 +1,13 @@
 //! Index for the conditions on bundles: APIs, required packages, names and types of properties.
 
+use std::io;
+
+use crate::array::Array;
 use crate::ids::{id, ids};
 use crate::index::ContentIndex;
 use crate::names::{Name, NameTable};
 use crate::record::Payload;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::apis::{ApiIndex, bundle_payloads};
 use crate::tables::postings::{Postings, equal_range};
 
@@ -12,13 +16,13 @@ use crate::tables::postings::{Postings, equal_range};
 pub(crate) struct BundleIndex {
     pub(crate) apis: ApiIndex,
     /// Required packages, sorted by name.
-    required_packages: Box<[Name]>,
+    required_packages: Array<Name>,
     /// Bundles that require each package of `required_packages`, ascending.
     requiring: Postings,
     /// Ids of bundles, sorted by name, then ascending.
-    by_name: Box<[u32]>,
+    by_name: Array<u32>,
     /// Types of the properties of bundles, sorted by name.
-    types: Box<[Name]>,
+    types: Array<Name>,
 }
 
 impl BundleIndex {
@@ -34,12 +38,12 @@ impl BundleIndex {
             required_packages.len(),
             requirements(index).map(|(name, bundle)| (rank[name.index()], bundle)),
         );
-        let mut by_name: Box<[u32]> = (0..id(index.bundles.len())).collect();
+        let mut by_name: Vec<u32> = (0..id(index.bundles.len())).collect();
         by_name.sort_by_key(|&at| names.get(index.bundles[at as usize].name));
         let properties = index
             .bundles
             .iter()
-            .flat_map(|bundle| ids(&bundle.properties));
+            .flat_map(|bundle| ids(bundle.properties));
         let types = distinct(
             names,
             properties
@@ -50,9 +54,33 @@ impl BundleIndex {
             apis: ApiIndex::new(index),
             required_packages,
             requiring,
-            by_name,
+            by_name: Array::new(by_name),
             types,
         }
+    }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        self.apis.write(sections)?;
+        sections.array(&self.required_packages)?;
+        self.requiring.write(sections)?;
+        sections.array(&self.by_name)?;
+        sections.array(&self.types)
+    }
+
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        index: &ContentIndex,
+    ) -> Result<Self, StoredIndexError> {
+        let bundles = index.bundles.len();
+        let apis = ApiIndex::read(sections, index)?;
+        let required_packages = sections.names(&index.names)?;
+        Ok(Self {
+            apis,
+            requiring: Postings::read(sections, required_packages.len(), bundles)?,
+            required_packages,
+            by_name: sections.ids_of(bundles, bundles)?,
+            types: sections.names(&index.names)?,
+        })
     }
 
     /// Returns the bundles that require a package, ascending.
@@ -102,11 +130,11 @@ fn requirements(index: &ContentIndex) -> impl Iterator<Item = (Name, u32)> + Clo
 }
 
 /// Removes duplicates and sorts by text.
-fn distinct(names: &NameTable, mut list: Vec<Name>) -> Box<[Name]> {
+fn distinct(names: &NameTable, mut list: Vec<Name>) -> Array<Name> {
     list.sort_unstable_by_key(|name| name.index());
     list.dedup();
     list.sort_unstable_by_key(|&name| names.get(name));
-    list.into_boxed_slice()
+    Array::new(list)
 }
 
 /// Sorts ids and removes duplicates.

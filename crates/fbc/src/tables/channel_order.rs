@@ -2,18 +2,18 @@
 
 use std::cmp::Ordering;
 
+use crate::array::Array;
 use crate::ids::id;
 use crate::index::ContentIndex;
 
 /// Returns the ids of all channels, by package, then in the order of their names.
-pub(crate) fn channel_order(index: &ContentIndex) -> Box<[u32]> {
+pub(crate) fn channel_order(index: &ContentIndex) -> Array<u32> {
     let mut order: Vec<u32> = (0..id(index.channels.len())).collect();
     for package in &index.packages {
         let name = |id: u32| index.names.get(index.channels[id as usize].name);
-        let range = package.channels.start as usize..package.channels.end as usize;
-        order[range].sort_unstable_by(|&a, &b| compare_names(name(a), name(b)));
+        order[package.channels.places()].sort_unstable_by(|&a, &b| compare_names(name(a), name(b)));
     }
-    order.into_boxed_slice()
+    Array::new(order)
 }
 
 /// Part of a name. A number comes before other text.

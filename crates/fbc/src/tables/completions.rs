@@ -4,9 +4,18 @@
 //! A sorted list of parts of folded texts, one from each beginning of a word: completions are found
 //! by binary search.
 
-use std::ops::Range;
+use std::borrow::Cow;
+use std::io;
 
-use crate::ids::id;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::array::{Array, Text};
+use crate::gvk::GroupVersionKind;
+use crate::ids::{IdRange, id};
+use crate::index::ContentIndex;
+use crate::names::{Name, NameInterner, NameTable};
+use crate::record::NONE;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::search::fold::fold_text;
 
 /// Maximum number of letters of a text that is completed, and of what follows the beginning of a
@@ -14,21 +23,33 @@ use crate::tables::search::fold::fold_text;
 pub const MAX_COMPLETED_LETTERS: usize = 100;
 
 /// Completions of a catalog.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Completions {
-    pub(crate) items: Vec<CompletionItem>,
+    /// Texts, groups and versions of the items.
+    pub(crate) names: NameTable,
+    pub(crate) items: Array<CompletionItem>,
     /// The folded texts, one behind the other.
-    texts: String,
+    texts: Text,
     /// Sorted by their parts of the texts.
+    keys: Array<CompletionKey>,
+}
+
+/// Collects completions.
+pub(crate) struct CompletionsBuilder<'a> {
+    names: NameInterner<'a>,
+    items: Vec<CompletionItem>,
+    texts: String,
     keys: Vec<CompletionKey>,
 }
 
 /// A part of a text by whose beginning an item is found.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 pub(crate) struct CompletionKey {
     /// Bytes of the texts from the beginning of a word on.
-    part: Range<u32>,
-    pub(crate) found: CompletionMatch,
+    part: IdRange,
+    /// Number of the match.
+    found: u32,
     pub(crate) item: u32,
 }
 
@@ -47,6 +68,17 @@ pub enum CompletionKind {
     Api,
 }
 
+impl CompletionKind {
+    /// All kinds, by their numbers.
+    const ALL: [Self; 5] = [
+        Self::Package,
+        Self::Category,
+        Self::Provider,
+        Self::Keyword,
+        Self::Api,
+    ];
+}
+
 /// Match of a completion, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompletionMatch {
@@ -58,19 +90,73 @@ pub enum CompletionMatch {
     Word,
 }
 
-#[derive(Debug)]
-pub(crate) struct CompletionItem {
-    pub(crate) kind: CompletionKind,
-    /// Empty for packages, which have their names.
-    pub(crate) text: Box<str>,
-    pub(crate) package: Option<u32>,
-    /// Group and version of an API, whose kind is the text.
-    pub(crate) api: Option<(Box<str>, Box<str>)>,
+impl CompletionMatch {
+    /// All matches, by their numbers.
+    const ALL: [Self; 3] = [Self::Beginning, Self::DisplayName, Self::Word];
 }
 
-impl Completions {
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct CompletionItem {
+    /// Number of the kind.
+    kind: u32,
+    /// Absent for packages, which have their names.
+    pub(crate) text: Name,
+    /// Id of the package, or [`NONE`].
+    pub(crate) package: u32,
+    /// Group of an API, whose kind is the text.
+    pub(crate) group: Name,
+    /// Version of that API.
+    pub(crate) version: Name,
+}
+
+impl CompletionItem {
+    pub(crate) fn kind(&self) -> CompletionKind {
+        CompletionKind::ALL[self.kind as usize]
+    }
+}
+
+impl<'a> CompletionsBuilder<'a> {
+    pub(crate) fn new() -> Self {
+        Self {
+            names: NameInterner::new(),
+            items: Vec::new(),
+            texts: String::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Adds a package, which is completed by its name and by its display name.
+    pub(crate) fn add_package(&mut self, package: u32, name: &str, display_name: Option<&str>) {
+        let item = CompletionItem {
+            package,
+            ..CompletionItem::new(CompletionKind::Package)
+        };
+        self.add(item, name, display_name);
+    }
+
+    /// Adds a text.
+    pub(crate) fn add_text(&mut self, kind: CompletionKind, text: &'a str) {
+        let item = CompletionItem {
+            text: self.names.intern(Cow::Borrowed(text)),
+            ..CompletionItem::new(kind)
+        };
+        self.add(item, text, None);
+    }
+
+    /// Adds an API, which is completed by its kind.
+    pub(crate) fn add_api(&mut self, api: GroupVersionKind<'a>) {
+        let item = CompletionItem {
+            text: self.names.intern(Cow::Borrowed(api.kind)),
+            group: self.names.intern(Cow::Borrowed(api.group)),
+            version: self.names.intern(Cow::Borrowed(api.version)),
+            ..CompletionItem::new(CompletionKind::Api)
+        };
+        self.add(item, api.kind, None);
+    }
+
     /// Adds a completion that begins with a word of a text, or of a display name.
-    pub(crate) fn add(&mut self, item: CompletionItem, text: &str, display_name: Option<&str>) {
+    fn add(&mut self, item: CompletionItem, text: &str, display_name: Option<&str>) {
         let at = id(self.items.len());
         self.items.push(item);
         let names = [
@@ -94,8 +180,8 @@ impl Completions {
                     CompletionMatch::Word
                 };
                 self.keys.push(CompletionKey {
-                    part,
-                    found,
+                    part: part.into(),
+                    found: found as u32,
                     item: at,
                 });
             }
@@ -103,9 +189,67 @@ impl Completions {
     }
 
     /// Sorts the keys, when all completions have been added.
-    pub(crate) fn sort(&mut self) {
-        let Self { texts, keys, .. } = self;
+    pub(crate) fn finish(mut self) -> Completions {
+        let Self { texts, keys, .. } = &mut self;
         keys.sort_unstable_by(|one, other| one.text(texts).cmp(other.text(texts)));
+        Completions {
+            names: self.names.finish(),
+            items: Array::new(self.items),
+            texts: Text::new(self.texts),
+            keys: Array::new(self.keys),
+        }
+    }
+}
+
+impl CompletionItem {
+    fn new(kind: CompletionKind) -> Self {
+        Self {
+            kind: kind as u32,
+            text: Name::NONE,
+            package: NONE,
+            group: Name::NONE,
+            version: Name::NONE,
+        }
+    }
+}
+
+impl Completions {
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        self.names.write(sections)?;
+        sections.array(&self.items)?;
+        sections.text(&self.texts)?;
+        sections.array(&self.keys)
+    }
+
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        index: &ContentIndex,
+    ) -> Result<Self, StoredIndexError> {
+        let names = NameTable::read(sections)?;
+        let items: Array<CompletionItem> = sections.array()?;
+        let packages = index.packages.len();
+        let is_item = |item: &CompletionItem| {
+            (item.kind as usize) < CompletionKind::ALL.len()
+                && (item.package == NONE || (item.package as usize) < packages)
+                && [item.text, item.group, item.version]
+                    .iter()
+                    .all(|&name| names.has(name))
+        };
+        sections.check(items.iter().all(is_item))?;
+        let texts = sections.text()?;
+        let keys: Array<CompletionKey> = sections.array()?;
+        let is_key = |key: &CompletionKey| {
+            (key.item as usize) < items.len()
+                && (key.found as usize) < CompletionMatch::ALL.len()
+                && texts.get(key.part.places()).is_some()
+        };
+        sections.check(keys.iter().all(is_key))?;
+        Ok(Self {
+            names,
+            items,
+            texts,
+            keys,
+        })
     }
 
     /// Returns the keys that begin with a folded text.
@@ -118,8 +262,12 @@ impl Completions {
 }
 
 impl CompletionKey {
+    pub(crate) fn found(&self) -> CompletionMatch {
+        CompletionMatch::ALL[self.found as usize]
+    }
+
     fn text<'t>(&self, texts: &'t str) -> &'t str {
-        &texts[self.part.start as usize..self.part.end as usize]
+        &texts[self.part.places()]
     }
 }
 

@@ -7,19 +7,25 @@
 mod media;
 
 use std::borrow::Cow;
+use std::io;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use media::MEDIA_TYPES;
 pub use media::detect_media_type;
 
 use fbc_grammar::Digest;
 use fbc_read::json::{JsonCursor, JsonError, JsonKind, is_field};
 use fbc_read::manifest::EncodedBytes;
 
+use crate::array::Array;
 use crate::ids::id;
 use crate::index::ContentIndex;
+use crate::record::NONE;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// The icon of a package: an image of a known type. An SVG may contain scripts; a server must
 /// prevent them from running.
@@ -33,9 +39,9 @@ pub struct Icon<'a> {
 pub struct Icons {
     content: Bytes,
     /// Sorted by digest.
-    records: Vec<IconRecord>,
-    /// Index of the record of each package.
-    of_package: Vec<Option<u32>>,
+    records: Array<IconRecord>,
+    /// Index of the record of each package, or [`NONE`].
+    of_package: Array<u32>,
 }
 
 /// An icon found by its digest.
@@ -48,33 +54,36 @@ pub struct FoundIcon {
 }
 
 /// An icon and its location in the content.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
 struct IconRecord {
-    digest: Digest,
-    media_type: &'static str,
+    digest: [u8; 32],
     /// Offset of the value of `base64data` in the content.
     start: u32,
     /// Length of that value in bytes.
     len: u32,
-    /// `true` when the value is a string of plain standard base64, without line breaks.
-    is_standard: bool,
+    /// Number of the media type in [`MEDIA_TYPES`].
+    media_type: u16,
+    /// 1 when the value is a string of plain standard base64, without line breaks, else 0.
+    is_standard: u16,
 }
 
 impl<'a> Icon<'a> {
     /// Returns the media type, such as `image/svg+xml`.
     pub fn media_type(self) -> &'static str {
-        self.record.media_type
+        self.record.media_type()
     }
 
     /// Returns the digest of the image, which identifies it in URLs.
     pub fn digest(self) -> Digest {
-        self.record.digest
+        Digest::new(self.record.digest)
     }
 
     /// Returns the image in standard base64, with padding and without line breaks; JSON needs no
     /// escapes for it.
     pub fn data(self) -> Cow<'a, str> {
         let value = self.icons.value(self.record);
-        if self.record.is_standard
+        if self.record.is_standard == 1
             && let Ok(base64) = std::str::from_utf8(&value[1..value.len() - 1])
         {
             return Cow::Borrowed(base64);
@@ -91,8 +100,8 @@ impl<'a> Icon<'a> {
 impl Icons {
     /// Returns the icon of the package at an index.
     pub(crate) fn of_package(&self, package: usize) -> Option<Icon<'_>> {
-        let record = self.of_package[package]?;
-        Some(Icon {
+        let record = self.of_package[package];
+        (record != NONE).then(|| Icon {
             icons: self,
             record: &self.records[record as usize],
         })
@@ -102,11 +111,11 @@ impl Icons {
     pub fn find(&self, digest: &Digest) -> Option<FoundIcon> {
         let at = self
             .records
-            .binary_search_by(|record| record.digest.cmp(digest))
+            .binary_search_by(|record| record.digest.cmp(digest.as_bytes()))
             .ok()?;
         let record = &self.records[at];
         Some(FoundIcon {
-            media_type: record.media_type,
+            media_type: record.media_type(),
             bytes: self.bytes(record).into(),
         })
     }
@@ -125,23 +134,49 @@ impl Icons {
         }
         // Sorted, so that equal icons are neighbours and one record serves all of their packages.
         found.sort_by_key(|(record, _)| record.digest);
-        let mut icons = Self {
-            content: index.content.clone(),
-            records: Vec::with_capacity(found.len()),
-            of_package: vec![None; index.packages.len()],
-        };
+        let mut records = Vec::with_capacity(found.len());
+        let mut of_package = vec![NONE; index.packages.len()];
         for (record, package) in found {
-            if icons
-                .records
+            if records
                 .last()
                 .is_none_or(|last: &IconRecord| last.digest != record.digest)
             {
-                icons.records.push(record);
+                records.push(record);
             }
-            icons.of_package[package] = Some(id(icons.records.len() - 1));
+            of_package[package] = id(records.len() - 1);
         }
-        icons.records.shrink_to_fit();
-        icons
+        Self {
+            content: index.content.clone(),
+            records: Array::new(records),
+            of_package: Array::new(of_package),
+        }
+    }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.array(&self.records)?;
+        sections.array(&self.of_package)
+    }
+
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        index: &ContentIndex,
+    ) -> Result<Self, StoredIndexError> {
+        let records: Array<IconRecord> = sections.array()?;
+        let is_whole = |record: &IconRecord| {
+            let start = record.start as usize;
+            let value = start..start.saturating_add(record.len as usize);
+            record.len >= 2
+                && usize::from(record.media_type) < MEDIA_TYPES.len()
+                && index.content.get(value).is_some()
+        };
+        sections.check(records.iter().all(is_whole))?;
+        let of_package = sections.optional_ids(records.len())?;
+        sections.check(of_package.len() == index.packages.len())?;
+        Ok(Self {
+            content: index.content.clone(),
+            records,
+            of_package,
+        })
     }
 
     fn value(&self, record: &IconRecord) -> &[u8] {
@@ -163,13 +198,18 @@ impl IconRecord {
         image.clear();
         let is_standard = decode(value, image)?;
         let media_type = detect_media_type(image)?;
+        let media_type = MEDIA_TYPES.iter().position(|name| *name == media_type)?;
         Some(Self {
-            digest: Digest::new(Sha256::digest(image).into()),
-            media_type,
+            digest: Sha256::digest(image).into(),
+            media_type: u16::try_from(media_type).ok()?,
             start: id(value.as_ptr().addr() - content.as_ptr().addr()),
             len: id(value.len()),
-            is_standard,
+            is_standard: u16::from(is_standard),
         })
+    }
+
+    fn media_type(&self) -> &'static str {
+        MEDIA_TYPES[usize::from(self.media_type)]
     }
 }
 

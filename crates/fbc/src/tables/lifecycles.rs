@@ -1,12 +1,16 @@
 //! The blob with the life cycles of each package.
 
+use std::io;
+
+use crate::array::Array;
 use crate::ids::id;
 use crate::index::ContentIndex;
 use crate::record::NONE;
 use crate::schema::LIFECYCLE_SCHEMA;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Index of the blob with the life cycles of each package, or [`NONE`].
-pub(crate) struct LifecycleBlobs(Box<[u32]>);
+pub(crate) struct LifecycleBlobs(Array<u32>);
 
 impl LifecycleBlobs {
     pub(crate) fn new(index: &ContentIndex) -> Self {
@@ -27,7 +31,20 @@ impl LifecycleBlobs {
                 }
             }
         }
-        Self(blobs.into_boxed_slice())
+        Self(Array::new(blobs))
+    }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.array(&self.0)
+    }
+
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        index: &ContentIndex,
+    ) -> Result<Self, StoredIndexError> {
+        let blobs = sections.optional_ids(index.metas.len())?;
+        sections.check(blobs.len() == index.packages.len())?;
+        Ok(Self(blobs))
     }
 
     /// Returns the id of the blob of a package, or [`NONE`].

@@ -3,11 +3,15 @@
 //! sorts none of them.
 
 use std::cmp::{Ordering, Reverse};
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, OnceLock};
 
+use crate::array::Array;
 use crate::ids::id;
 use crate::index::ContentIndex;
 use crate::key::BundleVersion;
+use crate::record::NONE;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Value that bundles are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,15 +44,26 @@ pub(crate) struct BundleOrders {
 /// An order and its reverse, in which bundles of equal value are in the same order.
 #[derive(Debug)]
 struct BothWays {
-    ascending: Arc<[u32]>,
-    descending: Arc<[u32]>,
+    ascending: BundleOrder,
+    descending: BundleOrder,
+}
+
+/// Ids of all bundles in one order, with a copy for those who keep it longer than the catalog.
+#[derive(Debug)]
+struct BundleOrder {
+    bundles: Array<u32>,
+    /// Made when first asked for: most catalogs are asked for few orders.
+    shared: OnceLock<Arc<[u32]>>,
 }
 
 /// Ranks of all bundles, by bundle id. Equal bundles have equal ranks.
 #[derive(Debug)]
 pub(crate) struct BundleRanks {
-    by_version: Box<[Option<u32>]>,
-    by_name: Box<[u32]>,
+    /// [`NONE`] for bundles without a version.
+    versions: Array<u32>,
+    /// The same for callers, made when first asked for.
+    by_version: OnceLock<Box<[Option<u32>]>>,
+    by_name: Array<u32>,
 }
 
 impl BundleOrders {
@@ -58,14 +73,14 @@ impl BundleOrders {
         ranks: &BundleRanks,
         created_at: impl Fn(usize) -> Option<i64>,
     ) -> Self {
-        let versions = ranks.by_version();
-        let names = ranks.by_name();
+        let versions = &ranks.versions;
+        let names = &ranks.by_name;
         let all = || 0..id(index.bundles.len());
         let mut by_package: Vec<u32> = all().collect();
         // The catalog has the bundles of a package by version.
         by_package.sort_by_key(|&at| (index.bundles[at as usize].package, names[at as usize]));
         Self {
-            version: BothWays::new(all(), |at| versions[at]),
+            version: BothWays::new(all(), |at| Some(versions[at]).filter(|&rank| rank != NONE)),
             name: BothWays::new(all(), |at| Some(names[at])),
             created_at: BothWays::new(by_package, created_at),
         }
@@ -80,9 +95,45 @@ impl BundleOrders {
             BundleSort::Name => &self.name,
             BundleSort::CreatedAt => &self.created_at,
         };
-        match direction {
+        let BundleOrder { bundles, shared } = match direction {
             SortDirection::Ascending => &order.ascending,
             SortDirection::Descending => &order.descending,
+        };
+        shared.get_or_init(|| (**bundles).into())
+    }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        let both = [&self.version, &self.name, &self.created_at];
+        both.into_iter().try_for_each(|both| {
+            sections.array(&both.ascending.bundles)?;
+            sections.array(&both.descending.bundles)
+        })
+    }
+
+    /// Reads the orders of so many bundles.
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        bundles: usize,
+    ) -> Result<Self, StoredIndexError> {
+        let mut order = || -> Result<BothWays, StoredIndexError> {
+            Ok(BothWays {
+                ascending: BundleOrder::new(sections.ids_of(bundles, bundles)?),
+                descending: BundleOrder::new(sections.ids_of(bundles, bundles)?),
+            })
+        };
+        Ok(Self {
+            version: order()?,
+            name: order()?,
+            created_at: order()?,
+        })
+    }
+}
+
+impl BundleOrder {
+    fn new(bundles: Array<u32>) -> Self {
+        Self {
+            bundles,
+            shared: OnceLock::new(),
         }
     }
 }
@@ -101,8 +152,8 @@ impl BothWays {
         sorted.sort_by_key(|&at| Reverse(value(at as usize)));
         let descending = sorted.iter().chain(&without).copied().collect();
         Self {
-            ascending,
-            descending,
+            ascending: BundleOrder::new(ascending),
+            descending: BundleOrder::new(descending),
         }
     }
 }
@@ -125,29 +176,54 @@ impl BundleRanks {
         let by_version = by_version.iter().zip(&versions);
         let name = |at: usize| names.get(index.bundles[at].name);
         Self {
-            by_version: by_version
-                .map(|(&rank, version): (_, &Option<BundleVersion<'_>>)| version.map(|_| rank))
+            versions: by_version
+                .map(|(&rank, version)| version.map_or(NONE, |_| rank))
                 .collect(),
-            by_name: ranks(index.bundles.len(), |a, b| name(a).cmp(name(b))),
+            by_version: OnceLock::new(),
+            by_name: Array::new(ranks(index.bundles.len(), |a, b| name(a).cmp(name(b)))),
         }
     }
 }
 
 impl BundleRanks {
     pub(crate) fn by_version(&self) -> &[Option<u32>] {
-        &self.by_version
+        self.by_version.get_or_init(|| {
+            let versions = self.versions.iter();
+            versions
+                .map(|&rank| Some(rank).filter(|&rank| rank != NONE))
+                .collect()
+        })
     }
 
     pub(crate) fn by_name(&self) -> &[u32] {
         &self.by_name
     }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.array(&self.versions)?;
+        sections.array(&self.by_name)
+    }
+
+    /// Reads the ranks of so many bundles.
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        bundles: usize,
+    ) -> Result<Self, StoredIndexError> {
+        let versions = sections.optional_ids(bundles)?;
+        sections.check(versions.len() == bundles)?;
+        Ok(Self {
+            versions,
+            by_version: OnceLock::new(),
+            by_name: sections.ids_of(bundles, bundles)?,
+        })
+    }
 }
 
 /// Ranks `count` items by a comparison of their indexes.
-fn ranks(count: usize, compare: impl Fn(usize, usize) -> Ordering) -> Box<[u32]> {
+fn ranks(count: usize, compare: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
     let mut sorted: Vec<_> = (0..count).collect();
     sorted.sort_unstable_by(|&a, &b| compare(a, b));
-    let mut ranks = vec![0; count].into_boxed_slice();
+    let mut ranks = vec![0; count];
     let mut rank = 0;
     for (at, &place) in sorted.iter().enumerate() {
         if at > 0 && compare(sorted[at - 1], place).is_ne() {

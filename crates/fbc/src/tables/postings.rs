@@ -1,14 +1,18 @@
 //! Building blocks of inverted indexes: posting lists and binary search in sorted tables.
 
 use std::cmp::Ordering;
+use std::io;
 use std::ops::Range;
+
+use crate::array::Array;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Posting lists: a list of numbers for each key from 0, stored in two arrays.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     /// End of the list of each key in `items`.
-    ends: Vec<u32>,
-    items: Vec<u32>,
+    ends: Array<u32>,
+    items: Array<u32>,
 }
 
 impl Postings {
@@ -30,7 +34,31 @@ impl Postings {
             items[*end as usize] = item;
             *end += 1;
         }
-        Self { ends, items }
+        Self {
+            ends: Array::new(ends),
+            items: Array::new(items),
+        }
+    }
+
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.array(&self.ends)?;
+        sections.array(&self.items)
+    }
+
+    /// Reads lists of numbers below `limit` for so many keys.
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        keys: usize,
+        limit: usize,
+    ) -> Result<Self, StoredIndexError> {
+        let postings = Self {
+            ends: sections.array()?,
+            items: sections.ids(limit)?,
+        };
+        let Self { ends, items } = &postings;
+        let end = ends.last().map_or(0, |&end| end as usize);
+        sections.check(ends.len() == keys && ends.is_sorted() && end == items.len())?;
+        Ok(postings)
     }
 
     /// Returns the list of a key.

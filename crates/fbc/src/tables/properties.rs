@@ -1,13 +1,19 @@
 //! Platforms, times of creation and verdicts of OLM v1 of all bundles, for filters and orders.
 
+use std::borrow::Cow;
+use std::io;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use jiff::Timestamp;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::ids::id;
+use crate::array::Array;
+use crate::ids::{IdRange, id};
 use crate::install_verdict::{InstallVerdict, InstallVerdicts};
-use crate::platform::{Platform, PlatformVersion};
+use crate::names::{NameInterner, NameTable};
+use crate::platform::{Platform, PlatformVersion, VersionRecord};
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Properties of all bundles that their metadata decides, by bundle id.
 pub(crate) struct BundleProperties {
@@ -17,8 +23,7 @@ pub(crate) struct BundleProperties {
 }
 
 /// Times of creation in microseconds since 1970; [`UNKNOWN`] where the metadata has none.
-#[derive(Default)]
-struct CreationTimes(Vec<i64>);
+struct CreationTimes(Array<i64>);
 
 /// Stands for no time: the first year that is written is 0.
 const UNKNOWN: i64 = i64::MIN;
@@ -28,7 +33,20 @@ const UNKNOWN: i64 = i64::MIN;
 struct Platforms {
     statements: Box<[PlatformStatement]>,
     /// Index in `statements`, by bundle.
-    of_bundles: Box<[u32]>,
+    of_bundles: Array<u32>,
+}
+
+/// A [`PlatformStatement`] as it is stored.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+struct StatementRecord {
+    min_kubernetes: VersionRecord,
+    max_kubernetes: VersionRecord,
+    max_openshift: VersionRecord,
+    /// Positions in the list of architectures.
+    architectures: IdRange,
+    /// Positions in the list of versions.
+    openshift: IdRange,
 }
 
 /// Platforms that a catalog allows a bundle on.
@@ -50,7 +68,7 @@ pub struct PlatformStatement {
 /// Collects the properties of bundles, in their order.
 #[derive(Default)]
 pub(crate) struct BundlePropertiesBuilder {
-    times: CreationTimes,
+    times: Vec<i64>,
     statements: HashMap<PlatformStatement, u32>,
     of_bundles: Vec<u32>,
     verdicts: InstallVerdicts,
@@ -79,6 +97,85 @@ impl BundleProperties {
     }
 }
 
+impl BundleProperties {
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.array(&self.times.0)?;
+        self.verdicts.write(sections)?;
+        self.platforms.write(sections)
+    }
+
+    /// Reads the properties of so many bundles.
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        bundles: usize,
+    ) -> Result<Self, StoredIndexError> {
+        let times = CreationTimes(sections.array()?);
+        sections.check(times.0.len() == bundles)?;
+        Ok(Self {
+            times,
+            verdicts: InstallVerdicts::read(sections, bundles)?,
+            platforms: Platforms::read(sections, bundles)?,
+        })
+    }
+}
+
+impl Platforms {
+    fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        let mut names = NameInterner::new();
+        let mut architectures = Vec::new();
+        let mut versions = Vec::new();
+        let statements = self.statements.iter().map(|statement| {
+            let first_architecture = id(architectures.len());
+            let first_version = id(versions.len());
+            let own = statement.architectures.iter();
+            architectures.extend(own.map(|name| names.intern(Cow::Borrowed(&**name))));
+            let listed = statement.openshift.iter();
+            versions.extend(listed.map(|&version| VersionRecord::from(Some(version))));
+            StatementRecord {
+                min_kubernetes: statement.min_kubernetes.into(),
+                max_kubernetes: statement.max_kubernetes.into(),
+                max_openshift: statement.max_openshift.into(),
+                architectures: (first_architecture..id(architectures.len())).into(),
+                openshift: (first_version..id(versions.len())).into(),
+            }
+        });
+        let statements: Vec<_> = statements.collect();
+        names.finish().write(sections)?;
+        sections.array(&architectures)?;
+        sections.array(&versions)?;
+        sections.array(&statements)?;
+        sections.array(&self.of_bundles)
+    }
+
+    /// Reads the platforms of so many bundles. The statements, of which there are few, are copied.
+    fn read(sections: &mut SectionReader, bundles: usize) -> Result<Self, StoredIndexError> {
+        let names = NameTable::read(sections)?;
+        let architectures = sections.names(&names)?;
+        let versions: Array<VersionRecord> = sections.array()?;
+        let records: Array<StatementRecord> = sections.array()?;
+        let is_whole = |record: &StatementRecord| {
+            record.architectures.is_within(architectures.len())
+                && record.openshift.is_within(versions.len())
+        };
+        sections.check(records.iter().all(is_whole))?;
+        let statement = |record: &StatementRecord| {
+            let own = architectures[record.architectures.places()].iter();
+            let listed = versions[record.openshift.places()].iter();
+            PlatformStatement {
+                min_kubernetes: record.min_kubernetes.into(),
+                max_kubernetes: record.max_kubernetes.into(),
+                max_openshift: record.max_openshift.into(),
+                architectures: own.map(|&name| names.get(name).into()).collect(),
+                openshift: listed.filter_map(|&version| version.into()).collect(),
+            }
+        };
+        Ok(Self {
+            statements: records.iter().map(statement).collect(),
+            of_bundles: sections.ids_of(bundles, records.len())?,
+        })
+    }
+}
+
 impl BundlePropertiesBuilder {
     /// Adds the next bundle.
     pub(crate) fn add(&mut self, bundle: DecodedBundle) {
@@ -86,23 +183,22 @@ impl BundlePropertiesBuilder {
         self.of_bundles
             .push(*self.statements.entry(bundle.platforms).or_insert(next));
         let time = bundle.created_at.map(Timestamp::as_microsecond);
-        self.times.0.push(time.unwrap_or(UNKNOWN));
+        self.times.push(time.unwrap_or(UNKNOWN));
         self.verdicts.push(bundle.verdict);
     }
 
-    pub(crate) fn finish(mut self) -> BundleProperties {
+    pub(crate) fn finish(self) -> BundleProperties {
         let mut statements: Vec<_> = self.statements.into_iter().collect();
         statements.sort_unstable_by_key(|(_, at)| *at);
-        self.times.0.shrink_to_fit();
         BundleProperties {
-            times: self.times,
+            times: CreationTimes(Array::new(self.times)),
             verdicts: self.verdicts,
             platforms: Platforms {
                 statements: statements
                     .into_iter()
                     .map(|(statement, _)| statement)
                     .collect(),
-                of_bundles: self.of_bundles.into_boxed_slice(),
+                of_bundles: Array::new(self.of_bundles),
             },
         }
     }

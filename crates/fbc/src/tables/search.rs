@@ -7,13 +7,16 @@ pub(crate) mod fold;
 mod vocabulary;
 
 use std::borrow::Cow;
+use std::io;
 use std::ops::Range;
 
 use hashbrown::HashMap;
 
+use crate::array::Array;
 use crate::ids::id;
 use crate::index::ContentIndex;
 use crate::record::NONE;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::postings::Postings;
 use crate::tables::search::fold::{MAX_WORD_LETTERS, fold, for_each_word, truncate_word};
 use crate::tables::search::vocabulary::Vocabulary;
@@ -44,7 +47,7 @@ pub(crate) struct SearchIndex {
     /// Packages of each word, ascending, each with its best field: `package * FIELDS + field`.
     postings: Postings,
     /// Length of the title of each package; see [`title_letters`].
-    title_letters: Box<[u8]>,
+    title_letters: Array<u8>,
 }
 
 /// Rank of a package that a search found, and the fields in which its words were found.
@@ -184,6 +187,29 @@ impl SearchField {
 }
 
 impl SearchIndex {
+    pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        self.vocabulary.write(sections)?;
+        self.postings.write(sections)?;
+        sections.array(&self.title_letters)
+    }
+
+    pub(crate) fn read(
+        sections: &mut SectionReader,
+        index: &ContentIndex,
+    ) -> Result<Self, StoredIndexError> {
+        let packages = index.packages.len();
+        let vocabulary = Vocabulary::read(sections)?;
+        let limit = packages.saturating_mul(FIELDS as usize);
+        let postings = Postings::read(sections, vocabulary.len(), limit)?;
+        let title_letters = sections.array()?;
+        sections.check(title_letters.len() == packages)?;
+        Ok(Self {
+            vocabulary,
+            postings,
+            title_letters,
+        })
+    }
+
     /// Ranks every package, with [`NONE`] for those that do not match, and [`SearchMatch`]es for
     /// the others; `None` when the query has no word.
     ///
@@ -408,7 +434,7 @@ impl SearchIndexBuilder {
         SearchIndex {
             vocabulary: Vocabulary::new(words.iter().map(|(word, _)| word.as_str())),
             postings,
-            title_letters: self.title_letters.into_boxed_slice(),
+            title_letters: Array::new(self.title_letters),
         }
     }
 }

@@ -16,5 +16,6 @@ mod outlines;
 mod requirements;
 mod searching;
 mod searching_community;
+mod stored;
 mod summaries;
 mod validation;

@@ -228,6 +228,7 @@ async fn a_source_whose_first_attempt_takes_long_is_named_and_does_not_hold_up_t
                 }
                 LoaderEvent::AllAttempted => return Vec::new(),
                 LoaderEvent::Attempted(_)
+                | LoaderEvent::Indexed(..)
                 | LoaderEvent::Progress { .. }
                 | LoaderEvent::Withdrawn(_)
                 | LoaderEvent::Waiting(_) => {}

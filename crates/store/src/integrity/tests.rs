@@ -13,7 +13,8 @@ fn a_file_that_was_overwritten_is_found_whichever_it_is_and_its_content_is_writt
     let text = "{\"schema\":\"x\"}\n".repeat(1_000);
     let paths = |digest: &Digest| {
         let [zstd, gzip] = Coding::ALL.map(|coding| store.encoded_path(digest, coding));
-        [store.content_path(digest), zstd, gzip]
+        let index = store.index_path(digest);
+        [store.content_path(digest), index, zstd, gzip]
     };
     let write = || {
         let digest = keep_text(&store, "a", &text);
@@ -23,6 +24,8 @@ fn a_file_that_was_overwritten_is_found_whichever_it_is_and_its_content_is_writt
                 .unwrap()
                 .unwrap();
         }
+        let write = |to: &mut dyn Write| to.write_all(b"index");
+        assert!(store.save_index(&digest, write).unwrap());
         digest
     };
     let flipped = |path: &Path| {
@@ -31,7 +34,7 @@ fn a_file_that_was_overwritten_is_found_whichever_it_is_and_its_content_is_writt
         bytes[middle] ^= 1;
         bytes
     };
-    for which in 0..3 {
+    for which in 0..4 {
         for damage in ["flip", "cut", "lengthen", "empty"] {
             let digest = write();
             assert_eq!(store.find_damage(&digest), None, "{which} {damage}");

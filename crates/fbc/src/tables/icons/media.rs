@@ -12,6 +12,17 @@ const SIGNATURES: [(&[u8], &str); 5] = [
     (b"\0\0\x01\0", "image/x-icon"),
 ];
 
+/// The media types of images that browsers show.
+pub(super) const MEDIA_TYPES: [&str; 7] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/x-icon",
+    "image/webp",
+    "image/avif",
+    "image/svg+xml",
+];
+
 /// Detects the media type of an image that browsers show; `None` for anything else.
 pub fn detect_media_type(bytes: &[u8]) -> Option<&'static str> {
     let signature = SIGNATURES

@@ -5,16 +5,20 @@
 //! those that continue with that text.
 
 use std::cmp::Ordering;
+use std::io;
 use std::ops::Range;
 
+use crate::array::{Array, Text};
 use crate::ids::id;
+use crate::names::are_ends;
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Distinct words, sorted by their bytes.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
-    text: Box<str>,
+    text: Text,
     /// End offset of each word.
-    ends: Box<[u32]>,
+    ends: Array<u32>,
 }
 
 impl Vocabulary {
@@ -27,9 +31,28 @@ impl Vocabulary {
             ends.push(id(text.len()));
         }
         Self {
-            text: text.into_boxed_str(),
-            ends: ends.into_boxed_slice(),
+            text: Text::new(text),
+            ends: Array::new(ends),
         }
+    }
+
+    /// Returns the number of words.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
+        sections.text(&self.text)?;
+        sections.array(&self.ends)
+    }
+
+    pub(super) fn read(sections: &mut SectionReader) -> Result<Self, StoredIndexError> {
+        let words = Self {
+            text: sections.text()?,
+            ends: sections.array()?,
+        };
+        sections.check(are_ends(&words.ends, &words.text))?;
+        Ok(words)
     }
 
     /// Returns the word at an index.
