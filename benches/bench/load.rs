@@ -42,6 +42,7 @@ pub(crate) fn load(name: &str, folder: &Path, store: &Path) -> (Duration, Arc<Se
         LoaderEvent::Attempted(report) => assert!(report.error().is_none(), "{:?}", report.error()),
         LoaderEvent::AllAttempted => drop(seen.set(process_cpu())),
         LoaderEvent::Progress { .. }
+        | LoaderEvent::Indexed(..)
         | LoaderEvent::Withdrawn(_)
         | LoaderEvent::Waiting(_)
         | LoaderEvent::FirstAttemptsLate(_) => {}

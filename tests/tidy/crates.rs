@@ -304,7 +304,7 @@ const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// Libraries that only some crates may depend on, each with those crates (`catalogql` is the
 /// program).
-const RESERVED: [(&str, &[&str]); 37] = [
+const RESERVED: [(&str, &[&str]); 39] = [
     // Pure crates wait for nothing and reach nothing.
     (
         "tokio",

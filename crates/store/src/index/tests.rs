@@ -35,8 +35,11 @@ fn whole(index: &'static str) -> StoredIndex {
 /// The names of all indexes, also of unfinished ones.
 fn indexes(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder.join(CONTENT)).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| !name.ends_with(".jsonl")).collect()
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let others = paths.filter(|path| path.extension().is_none_or(|end| end != "jsonl"));
+    others
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -104,7 +107,8 @@ fn an_index_that_is_not_as_it_was_written_is_damaged() {
         overwrite(&path, &flipped);
         assert_eq!(store.index(&digest), damaged, "byte {at}");
     }
-    overwrite(&path, &fs::read(store.index_path(&other)).unwrap());
+    let other_bytes = fs::read(store.index_path(&other)).unwrap();
+    overwrite(&path, &other_bytes);
     assert_eq!(store.index(&digest), damaged, "that of another content");
     overwrite(&path, &bytes);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o602)).unwrap();
