@@ -1,9 +1,11 @@
-//! Ranks and orders of bundles, over all packages.
+//! Ranks of bundles over all packages, and orders of bundles and packages.
 
-use std::sync::Arc;
+use jiff::Timestamp;
 
 use crate::catalog::Catalog;
+use crate::package::Package;
 use crate::tables::order::{BundleOrders, BundleSort, SortDirection};
+use crate::tables::package_order::{self, PackageOrders, PackageSort};
 
 impl Catalog {
     /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a
@@ -21,8 +23,40 @@ impl Catalog {
     /// Returns the indexes of all bundles, in the order of [`Catalog::bundles`], sorted. Bundles of
     /// one version or name are in the order of [`Catalog::bundles`], those that were created at one
     /// time by package, then by name.
-    pub fn sorted_bundles(&self, sort: BundleSort, direction: SortDirection) -> &Arc<[u32]> {
+    pub fn sorted_bundles(&self, sort: BundleSort, direction: SortDirection) -> &[u32] {
         self.bundle_orders().sorted(sort, direction)
+    }
+
+    /// Returns the indexes of all packages, in the order of [`Catalog::packages`], sorted. Packages
+    /// of one value are in the order of their names; those without one come last in both directions.
+    pub fn sorted_packages(&self, sort: PackageSort, direction: SortDirection) -> &[u32] {
+        self.package_orders().get(sort, direction)
+    }
+
+    pub(crate) fn package_orders(&self) -> &PackageOrders {
+        self.tables.package_orders.get_or_init(|| {
+            let summaries = || self.packages().map(Package::summary);
+            PackageOrders::new(|sort, direction| match sort {
+                PackageSort::DisplayName => {
+                    let names: Vec<_> = summaries()
+                        .map(|summary| Some(summary.sort_name()))
+                        .collect();
+                    package_order::sort(&names, direction)
+                }
+                PackageSort::CreatedAt => {
+                    let times: Vec<_> = summaries()
+                        .map(|summary| summary.created_at().map(Timestamp::as_microsecond))
+                        .collect();
+                    package_order::sort(&times, direction)
+                }
+                PackageSort::CapabilityLevel => {
+                    let levels: Vec<_> = summaries()
+                        .map(|summary| summary.capability_level())
+                        .collect();
+                    package_order::sort(&levels, direction)
+                }
+            })
+        })
     }
 
     pub(crate) fn bundle_orders(&self) -> &BundleOrders {
