@@ -18,7 +18,7 @@ LISTEN ?= 127.0.0.1:8080
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-24s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# A build without what makes the next one fast takes a tenth less, and tests have the same.
+# A first build takes less time without incremental compilation.
 run test test-cluster: export CARGO_INCREMENTAL ?= 0
 
 run: ## Serve the example catalog (LISTEN=HOST:PORT says where)

@@ -8,6 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use testing::{RegistryImage, eventually};
 
+use crate::metrics::{METRICS, metrics_address, scrape};
 use crate::support::{Cluster, NAMESPACE, Replica, catalog, condition, image, package};
 
 /// A scope of an object that cannot be read.
@@ -231,9 +232,22 @@ fn an_object_that_cannot_be_read_accepts_nothing_new_of_its_scopes_and_withdraws
         cluster_image_policy("unreadable", ELSEWHERE, "YQ=="),
         catalog("etcd", &etcd),
     ]);
-    let flags = ["--image-policies", "--policy-withdraws"];
+    let flags = [
+        "--image-policies",
+        "--policy-withdraws",
+        METRICS,
+        "--metrics-auth=none",
+    ];
     let replica = Replica::start(cluster, "one", &flags);
     cluster.wait_for("etcd", "Verified", "SignaturesAccepted");
+    let page = scrape(metrics_address(&replica), None);
+    let page = String::from_utf8_lossy(&page.body);
+    let failures = "catalogql_image_policy_reads_total{result=\"failure\"} ";
+    let failures = page.lines().find_map(|line| line.strip_prefix(failures));
+    assert!(
+        failures.is_some_and(|failures| failures != "0"),
+        "{failures:?}"
+    );
     let error = "cannot use the ClusterImagePolicy `unreadable`: policy.rootOfTrust: cannot use the key the inline data";
     assert!(replica.log().contains(error), "{}", replica.log());
 

@@ -187,6 +187,7 @@ fn documented(page: &str) {
         "workqueue",
         "leader_election",
         "rest_client",
+        "catalogql_image_policy",
     ];
     let types = page
         .lines()

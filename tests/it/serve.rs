@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use serde_json::{Value, json};
 
-use crate::support::{ARGO, ETCD, Folders, Server, catalogql, get, graphql, run};
+use crate::support::{ARGO, ETCD, Folders, Server, catalogql, exchange, get, graphql, run};
 
 const CATALOGS: &str =
     "{ catalogs { name priority displayName publisher packages { nodes { name } } } }";
@@ -437,4 +437,43 @@ fn a_flag_wins_over_its_variable_and_that_over_the_configuration() {
         code("{ a: __typename b: __typename c: __typename }").as_deref(),
         Some("MAX_ALIASES_LIMIT")
     );
+}
+
+#[test]
+fn shared_caches_may_reuse_responses_for_the_time_that_the_flag_says() {
+    let folders = Folders::new();
+    folders.catalog("a", ETCD);
+    let control = |server: &Server, path: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let response = exchange(server.address, head.as_bytes(), false);
+        assert_eq!(response.status, 200, "{path}");
+        response.header("cache-control")
+    };
+    let graphql = "/graphql?query=%7Bcatalogs%7Bname%7D%7D";
+    let volatile = "/graphql?query=%7BcatalogStatuses%7Bname%7D%7D";
+    let renovate = "/renovate/a/etcd";
+
+    let plain = Server::start(&folders, &[&folders.text("a")]);
+    for path in [graphql, renovate] {
+        assert_eq!(
+            control(&plain, path).as_deref(),
+            Some("public, no-cache"),
+            "{path}"
+        );
+    }
+    drop(plain);
+
+    let flags = [&*folders.text("a"), "--shared-cache-max-age", "5s"];
+    let shared = Server::start(&folders, &flags);
+    for path in [graphql, renovate] {
+        assert_eq!(
+            control(&shared, path).as_deref(),
+            Some("public, max-age=0, s-maxage=5, stale-while-revalidate=5"),
+            "{path}"
+        );
+    }
+    for path in [volatile, "/catalogs/a/api/v1/all"] {
+        let control = control(&shared, path).unwrap_or_default();
+        assert!(!control.contains("s-maxage"), "{path}: {control}");
+    }
 }

@@ -259,6 +259,7 @@ const ALLOWED: [(&str, &[&str]); 45] = [
             "graphql",
             "graphql-http",
             "grpc",
+            "http-content",
             "http-server",
             "kube-api",
             "loading",

@@ -5,9 +5,7 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::Response;
-
-/// `Cache-Control` of responses that caches may store and must revalidate.
-const REVALIDATE: &str = "public, no-cache";
+use http_content::cache_control::REVALIDATE;
 
 /// Lets shared caches reuse responses that they would have to revalidate.
 ///
@@ -19,10 +17,10 @@ pub(crate) struct SharedCaches {
 }
 
 impl SharedCaches {
-    /// `max_age` is the time for which a response may be reused; `None` if that is less than a
-    /// second.
+    /// `max_age` is the time for which a response may be reused, rounded up to seconds; `None` if it
+    /// is zero.
     pub(crate) fn new(max_age: Duration) -> Option<Self> {
-        let seconds = max_age.as_secs();
+        let seconds = max_age.as_secs() + u64::from(max_age.subsec_nanos() > 0);
         if seconds == 0 {
             return None;
         }
@@ -73,5 +71,10 @@ mod tests {
         let without = caches.apply(().into_response());
         assert!(!without.headers().contains_key(CACHE_CONTROL));
         assert!(SharedCaches::new(Duration::ZERO).is_none());
+        let rounded = SharedCaches::new(Duration::from_millis(1_001)).unwrap();
+        assert_eq!(
+            rounded.control,
+            "public, max-age=0, s-maxage=2, stale-while-revalidate=2"
+        );
     }
 }

@@ -26,7 +26,7 @@ use crate::desired_file::{DesiredCatalogsFile, SavedObjects};
 use crate::image_policies::ImagePolicyWatches;
 use crate::initial_lists::InitialLists;
 use crate::lease::LeaseCandidate;
-use crate::metrics::{ControllerMetrics, ReconcileResult};
+use crate::metrics::{ControllerMetrics, PolicyReadResult, ReconcileResult};
 use crate::pull::{FIRST_RESPONSE_TIMEOUT, PullConfiguration, PullSecretNames};
 use crate::readiness::{LoadState, Readiness};
 use crate::status::{FIRST_REPORT, Observed};
@@ -363,6 +363,12 @@ impl Controller {
                 self.initial_lists.add_image_policies();
             }
             self.pull.set_image_policies(policies.read());
+            let result = if policies.are_readable() {
+                PolicyReadResult::Success
+            } else {
+                PolicyReadResult::Failure
+            };
+            self.status.metrics.image_policy_reads[result].inc();
         }
     }
 

@@ -86,6 +86,7 @@ pub(crate) fn verification(
         requirements: vec!["sigstoreSigned".to_owned()],
         signers: vec!["key sha256:1".to_owned()],
         signed: None,
+        policy: String::new(),
         verified_at: jiff::Timestamp::UNIX_EPOCH,
         reason: code.map(|code| VerificationReason {
             code,

@@ -40,8 +40,8 @@ pub(crate) struct ImagePolicyWatches {
     namespace: Informer<ImagePolicy>,
     cluster_list: PolicyListState,
     namespace_list: PolicyListState,
-    /// Errors that are logged.
-    logged: Vec<String>,
+    /// Errors of the last reading, which are logged.
+    errors: Vec<String>,
 }
 
 impl PolicyListState {
@@ -80,7 +80,7 @@ impl ImagePolicyWatches {
             ),
             cluster_list: PolicyListState::Unknown(None),
             namespace_list: PolicyListState::Unknown(None),
-            logged: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
@@ -103,11 +103,16 @@ impl ImagePolicyWatches {
         let added = self.add_all(&mut policies);
         let unreadable = policies.unreadable().iter().map(ToString::to_string);
         let errors: Vec<_> = unreadable.chain(added.clone().err()).collect();
-        for error in errors.iter().filter(|error| !self.logged.contains(error)) {
+        for error in errors.iter().filter(|error| !self.errors.contains(error)) {
             tracing::error!(error, "accepting no new images where the policy is unknown");
         }
-        self.logged = errors;
+        self.errors = errors;
         added.map(|()| policies)
+    }
+
+    /// Returns whether the last reading had no error.
+    pub(crate) fn are_readable(&self) -> bool {
+        self.errors.is_empty()
     }
 
     fn add_all(&self, policies: &mut ImagePolicies) -> Result<(), String> {

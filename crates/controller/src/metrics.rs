@@ -26,6 +26,16 @@ labels! {
     }
 }
 
+labels! {
+    /// Result of reading the objects with requirements for images, a label of the metric.
+    pub enum PolicyReadResult {
+        /// All objects were read.
+        Success = "success",
+        /// An object, or the list of a kind, could not be read.
+        Failure = "failure",
+    }
+}
+
 /// Upper bounds of the durations of reconciliations, in nanoseconds.
 const DURATION_BOUNDS: &[u64] = &[
     5 * MILLISECOND,
@@ -50,6 +60,8 @@ pub struct ControllerMetrics {
     pub is_leader: Gauge,
     /// The replica takes part in leader election.
     pub competes: bool,
+    /// Times that the objects with requirements for images had changed and were read.
+    pub image_policy_reads: Family<PolicyReadResult, Counter>,
     /// Requests to the API server.
     pub requests: Arc<ApiRequests>,
     blocked: Mutex<BTreeSet<CatalogName>>,
@@ -81,6 +93,7 @@ impl ControllerMetrics {
             queued: Gauge::default(),
             is_leader: Gauge::default(),
             competes: mode == ControllerMode::Manage,
+            image_policy_reads: Family::default(),
             requests,
             blocked: Mutex::default(),
         }

@@ -29,6 +29,7 @@ use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, PreparedRequest, Request, SDL};
+use http_content::cache_control::REVALIDATE;
 use http_content::negotiation::AcceptableCodings;
 use http_content::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
@@ -100,9 +101,6 @@ pub const SMALL_REQUEST_BYTES: usize = 128 << 10;
 
 /// Budget in bytes for the requests of subscriptions: they keep their documents and variables.
 pub const SUBSCRIPTION_BYTES: usize = 32 << 20;
-
-/// Caches may store the response and must revalidate it.
-const REVALIDATE: &str = "public, no-cache";
 
 /// Caches may reuse the response for a day without revalidation: it only reads contents that the
 /// request names by digest. Not longer, because another version of this program may say more about

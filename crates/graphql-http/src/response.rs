@@ -10,12 +10,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::errors::{Error, Outcome};
 use graphql::{EncodedResponse, Validator};
+use http_content::cache_control::REVALIDATE;
 use http_content::coding::Coding;
 use http_content::negotiation::{AcceptableCodings, etag_suffix};
 use http_content::preconditions::EmptyBody;
 
 use super::media_type::MediaType;
-use super::{GraphqlService, IMMUTABLE, NEGOTIATED, REVALIDATE, limit_errors};
+use super::{GraphqlService, IMMUTABLE, NEGOTIATED, limit_errors};
 
 /// The selected representation of a response (RFC 9110 §3.2), except for its content coding.
 #[derive(Clone, Copy)]

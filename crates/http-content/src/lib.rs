@@ -1,5 +1,5 @@
 //! Representations of RFC 9110: content codings and their negotiation, gzip streams that are joined
-//! from compressed pieces, and preconditions.
+//! from compressed pieces, preconditions, and `Cache-Control`.
 //!
 //! Everything here is a function of bytes and headers, independent of connections and of any web
 //! framework.
@@ -11,6 +11,7 @@
     clippy::disallowed_types
 )]
 
+pub mod cache_control;
 pub mod coding;
 pub mod joined_gzip;
 pub mod negotiation;

@@ -117,7 +117,10 @@ fn is_judged(spec: &SourceSpec) -> bool {
 /// Converts a judgement to what is shown of it.
 fn verification(judgement: Judgement) -> Verification {
     let Judgement {
-        judged_at, verdict, ..
+        policy,
+        judged_at,
+        verdict,
+        ..
     } = judgement;
     let reason = verdict.code().map(|code| VerificationReason {
         code: code.as_str(),
@@ -139,6 +142,7 @@ fn verification(judgement: Judgement) -> Verification {
             VerifiedManifest::Manifest => SignedPart::Manifest,
             VerifiedManifest::Index => SignedPart::Index,
         }),
+        policy,
         verified_at: judged_at,
     }
 }

@@ -37,8 +37,8 @@ use pack::{Pack, PackLimits};
 use transport::{ListedRef, Remote, Wanted};
 use tree::{CatalogTree, Commit, ListedEntry, Objects};
 
-/// Packs that are opened at one time: each holds bases of deltas in memory.
-static OPENED: Semaphore = Semaphore::const_new(1);
+/// Permits for opening a pack, one at a time: each opening holds bases of deltas in memory.
+static OPENING: Semaphore = Semaphore::const_new(1);
 
 /// Names of the packs in the folder of a fetch.
 const FIRST_PACK: &str = "commit.pack";
@@ -247,7 +247,7 @@ async fn fetch_bundle(fetch: &GitFetch<'_>) -> Result<GitFetched, RemoteError> {
     if known.as_ref().is_some_and(|known| known.commit == id) {
         return Ok(GitFetched::Unchanged);
     }
-    let _turn = turn().await;
+    let _permit = opening_permit().await;
     let reading = reference.clone();
     let found = spawn_blocking(move || {
         let pack = Pack::open(file, bundle.pack, PackLimits::default())
@@ -343,7 +343,7 @@ async fn open(
     path: PathBuf,
     offset: u64,
 ) -> Result<Pack, RemoteError> {
-    let _turn = turn().await;
+    let _permit = opening_permit().await;
     let opened = spawn_blocking(move || {
         let file = File::open(&path).map_err(GitReason::Io)?;
         Pack::open(file, offset, PackLimits::default())
@@ -352,9 +352,9 @@ async fn open(
     opened.map_err(|reason| git_error(reference, reason))
 }
 
-/// Waits until no other pack is opened.
-async fn turn() -> Option<SemaphorePermit<'static>> {
-    OPENED.acquire().await.ok()
+/// Waits until no other pack is being opened.
+async fn opening_permit() -> Option<SemaphorePermit<'static>> {
+    OPENING.acquire().await.ok()
 }
 
 fn git_error(reference: &RemoteReference, reason: GitReason) -> RemoteError {

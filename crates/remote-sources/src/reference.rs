@@ -142,8 +142,8 @@ impl RemoteReference {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(ReferenceError::UserInfo(shown()));
         }
-        let is_local = url.scheme() == "file" && !url.has_host();
-        if url.query().is_some() || url.path().len() < 2 || !url.has_host() && !is_local {
+        let needs_host = url.scheme() != "file";
+        if url.query().is_some() || url.path().len() < 2 || url.has_host() != needs_host {
             return Err(ReferenceError::Git(shown()));
         }
         let path = fragment.path.as_deref().map(|path| path.trim_matches('/'));

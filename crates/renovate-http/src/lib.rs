@@ -18,6 +18,7 @@ use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use fbc::work::{UNIT, Work};
+use http_content::cache_control::REVALIDATE;
 use http_content::preconditions::{EmptyBody, PreconditionResult, Validators};
 use serving::{Catalogs, Served};
 use sha2::{Digest as _, Sha256};
@@ -81,7 +82,7 @@ async fn versions(
     let validators = Validators::new(&state.etag(&served, &package, &query), None);
     let head = [
         (ETAG, validators.etag.clone()),
-        (CACHE_CONTROL, "public, no-cache".to_owned()),
+        (CACHE_CONTROL, REVALIDATE.to_owned()),
         (CONTENT_TYPE, "application/json".to_owned()),
     ];
     // A client has the tag from a response of the same content, so that the package is in it.

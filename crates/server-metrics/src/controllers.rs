@@ -52,6 +52,15 @@ pub(super) fn controller(
         "Whether this replica writes status: 0 or 1.",
         leader,
     )?;
+    let reads = metrics
+        .image_policy_reads
+        .iter()
+        .map(|(result, count)| ([("result", result.as_str())], count.get()));
+    writer.counter(
+        "catalogql_image_policy_reads",
+        "Times that ClusterImagePolicies and ImagePolicies had changed and were read.",
+        reads,
+    )?;
     requests(writer, metrics)
 }
 

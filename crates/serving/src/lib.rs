@@ -187,11 +187,12 @@ impl Served {
         }
     }
 
-    /// Sets the decision of the signature policy. Like metadata, it changes the revision.
+    /// Sets the decision of the signature policy. Like metadata, it changes the revision; its time does
+    /// not, because each replica decides at another one.
     #[must_use]
     pub fn with_verification(self, verification: Option<Arc<Verification>>) -> Self {
         let revision = match &verification {
-            Some(verification) => self.revision.with(&format!("{verification:?}")),
+            Some(verification) => self.revision.with(&verification.decision()),
             None => self.revision,
         };
         Self {

@@ -152,6 +152,29 @@ fn a_revision_is_that_of_everything_that_is_known_of_the_catalogs() {
 }
 
 #[test]
+fn a_decision_of_the_policy_changes_the_revision_and_its_time_does_not() {
+    let revision = |state, second| {
+        let verification = Verification {
+            state,
+            scope: None,
+            requirements: Vec::new(),
+            signers: Vec::new(),
+            signed: None,
+            policy: format!("policy {second}"),
+            verified_at: jiff::Timestamp::from_second(second).unwrap(),
+            reason: None,
+        };
+        served("a", 0, 1)
+            .with_verification(Some(Arc::new(verification)))
+            .revision()
+    };
+    let verified = revision(VerificationState::Verified, 1);
+    assert_eq!(revision(VerificationState::Verified, 2), verified);
+    assert_ne!(revision(VerificationState::Refused, 1), verified);
+    assert_ne!(served("a", 0, 1).revision(), verified);
+}
+
+#[test]
 fn the_revision_of_a_catalog_does_not_tell_of_the_others() {
     let (mut writer, catalogs) = catalogs();
     let now = || ["a", "b"].map(|name| catalogs.snapshot().revision_of(name));

@@ -15,6 +15,8 @@ pub struct Verification {
     pub signers: Vec<String>,
     /// The part that was accepted as signed, if one had to be.
     pub signed: Option<SignedPart>,
+    /// Digest of the policy.
+    pub policy: String,
     /// Time of the first decision by this policy with this outcome.
     pub verified_at: Timestamp,
     /// Reason of a refusal.
@@ -53,12 +55,28 @@ pub struct VerificationReason {
 }
 
 impl Verification {
-    /// Returns whether both are the same decision, whenever they were made.
+    /// Returns whether both are the same decision by the same policy, whenever they were made.
     pub fn is_same(&self, other: &Self) -> bool {
         Self {
             verified_at: other.verified_at,
             ..self.clone()
         } == *other
+    }
+
+    /// Returns everything but the policy and the time as a text, which is the same in another process.
+    pub(crate) fn decision(&self) -> String {
+        let Self {
+            state,
+            scope,
+            requirements,
+            signers,
+            signed,
+            policy: _,
+            verified_at: _,
+            reason,
+        } = self;
+        // `Debug` quotes texts, so that no two decisions are the same text.
+        format!("{state:?}{scope:?}{requirements:?}{signers:?}{signed:?}{reason:?}")
     }
 
     /// Returns whether the image is signed as the policy requires.

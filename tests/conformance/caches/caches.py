@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nginx, Varnish and HAProxy in front of three replicas, with the configurations of deploy/caches: how many reads of a page reach a
-replica, when a new content is seen, whether an answer mixes two contents, answers to callers with credentials, and reads without any
-replica.
+replica, when a new content is seen, whether an answer mixes two contents, requests with credentials, pinned contents, POST requests,
+subscriptions, and reads without any replica.
 
 usage: caches.py CATALOGQL [READERS]
 
@@ -170,10 +170,6 @@ def data_of(body):
     return json.dumps(json.loads(body)['data'], sort_keys=True)
 
 
-def counts(values):
-    return ', '.join(f'{value} {values.count(value)}' for value in sorted(set(values)))
-
-
 async def reads(port, count, seen):
     """Many readers, each with a connection and headers of its own, read the page once."""
     limit = asyncio.Semaphore(CONCURRENT)
@@ -197,82 +193,122 @@ async def reads(port, count, seen):
     await asyncio.gather(*(reader() for _ in range(count)))
 
 
-def check(on, name, program, start, readers, bar=99, serves_without_replicas=True):
-    """Runs all steps with one cache, which `start` starts on a port before these replicas. At least `bar` per cent of the reads may not
-    reach a replica."""
-    print(f'\n{name}', flush=True)
-    replicas = Replicas(on, program, name.lower())
-    port = free_port()
-    start(port, replicas.ports)
-    eventually(f'{name} does not listen', lambda: stage.listens(port))
-    eventually(f'{name} does not answer', lambda: Replicas.get(port, path_of(PAGE[0]))[0] == 200)
-    before = replicas.answers()
+async def subscribed(port, change):
+    """Whether a subscription through a cache tells of a change."""
+    reader, writer = await asyncio.open_connection('127.0.0.1', port)
+    path = path_of('subscription{catalogChanged{name}}')
+    writer.write(f'GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n'.encode())
+    head = await reader.readuntil(b'\r\n\r\n')
+    if b'text/event-stream' not in head:
+        return False
+    change()
+    try:
+        await asyncio.wait_for(reader.readuntil(b'catalogChanged'), stage.DEADLINE)
+    except (asyncio.IncompleteReadError, TimeoutError):
+        return False
+    finally:
+        writer.close()
+    return True
 
-    async def read_with_a_change(seen):
-        changed = None
+
+class Cache:
+    """One cache before replicas, and the bars that it meets or misses."""
+
+    def __init__(self, on, name, program, start, readers):
+        print(f'\n{name}', flush=True)
+        self.name, self.readers, self.ok = name, readers, True
+        self.replicas = Replicas(on, program, name.lower())
+        self.port = free_port()
+        start(self.port, self.replicas.ports)
+        eventually(f'{name} does not listen', lambda: stage.listens(self.port))
+        eventually(f'{name} does not answer', lambda: self.get(PAGE[0])[0] == 200)
+
+    def bar(self, holds, text):
+        self.ok = self.ok and holds
+        print(f'  {"ok" if holds else "NO"}  {text}', flush=True)
+
+    def get(self, query, headers=()):
+        return Replicas.get(self.port, path_of(query), headers)
+
+    def page(self):
+        return [data_of(self.get(query)[2]) for query in PAGE]
+
+    def reached(self, action):
+        """The number of requests that reach a replica while this is done."""
+        before = self.replicas.requests()
+        action()
+        return self.replicas.requests() - before
+
+    def many_readers(self, share):
+        """Readers of the page, whose content changes when a third of them is done. At least `share` per cent of the reads may not reach
+        a replica."""
+        before, seen, changed = self.replicas.answers(), [], None
 
         async def change():
             nonlocal changed
-            await asyncio.sleep(0)
-            while len(seen) < readers * len(PAGE) // 3:
+            while len(seen) < self.readers * len(PAGE) // 3:
                 await asyncio.sleep(0.01)
-            former = await asyncio.gather(*replicas.tags())
-            replicas.change()
-            while any(old == new for old, new in zip(former, await asyncio.gather(*replicas.tags()), strict=True)):
+            former = await asyncio.gather(*self.replicas.tags())
+            self.replicas.change()
+            while any(old == new for old, new in zip(former, await asyncio.gather(*self.replicas.tags()), strict=True)):
                 await asyncio.sleep(0.05)
             changed = time.monotonic()
 
-        await asyncio.gather(reads(port, readers, seen), change())
-        return changed
+        async def all_at_once():
+            await asyncio.gather(reads(self.port, self.readers, seen), change())
 
-    seen, reached = [], replicas.requests()
-    began = time.monotonic()
-    changed = asyncio.run(read_with_a_change(seen))
-    took = time.monotonic() - began
-    reached = replicas.requests() - reached
-    after = eventually('the replicas do not serve one content', replicas.answers)
-    if after == before:
-        sys.exit('error: the content did not change')
+        began = time.monotonic()
+        reached = self.reached(lambda: asyncio.run(all_at_once()))
+        took = time.monotonic() - began
+        after = eventually('the replicas do not serve one content', self.replicas.answers)
+        if after == before:
+            sys.exit('error: the content did not change')
 
-    failed = [status for _, _, status, _ in seen if status != 200]
-    mixed = [body for _, number, _, body in seen if data_of(body) not in (before[number], after[number])]
-    if failed or mixed:
-        sys.exit(f'error: {counts(failed)} {mixed[:1]}')
-    late = [at - changed for at, number, _, body in seen if at > changed and data_of(body) == before[number] != after[number]]
+        failed = [status for _, _, status, _ in seen if status != 200]
+        mixed = [body for _, number, _, body in seen if data_of(body) not in (before[number], after[number])]
+        late = [(at - changed, number, body) for at, number, _, body in seen if at > changed]
+        former = [seconds for seconds, number, body in late if data_of(body) == before[number] != after[number]]
+        eventually('the new content is not seen', lambda: self.page() == after, DEADLINE)
+        found = 100 * (1 - reached / len(seen))
+        self.bar(not failed, f'{self.readers} readers, {len(seen)} reads in {took:.0f} s: {len(failed)} failed')
+        self.bar(found >= share, f'{reached} reads reached a replica: {found:.2f} % did not')
+        self.bar(not mixed, f'{len(mixed)} answers are of neither of the two contents')
+        self.bar(
+            len(late) > len(former) and max(former, default=0) <= DEADLINE,
+            f'{len(late)} reads began after all replicas had the new content: {len(former)} got the former one, for '
+            f'{max(former, default=0):.1f} s',
+        )
+    def other_requests(self):
+        def callers():
+            for caller in ['one', 'two'] * 5:
+                self.get(PAGE[0], {'Authorization': f'Bearer {caller}'})
 
-    def page():
-        return [data_of(Replicas.get(port, path_of(query))[2]) for query in PAGE]
+        reached = self.reached(callers)
+        self.bar(reached == 10, f'10 reads with credentials: {reached} reached a replica')
+        digest = json.loads(data_of(self.get(PAGE[0])[2]))['catalogs'][0]['digest']
+        pinned = f'{{catalog(name:"example",digest:"{digest}"){{packages{{totalCount}}}}}}'
 
-    eventually('the new content is not seen', lambda: page() == after, DEADLINE)
-    share = 100 * (1 - reached / len(seen))
-    print(f'  {"ok" if share >= bar else "NO"}  {readers} readers, {len(seen)} reads in {took:.0f} s: {reached} reached a replica: {share:.2f} % did not')
-    latest = max(late, default=0)
-    print(f'  {"ok" if latest <= DEADLINE else "NO"}  the former content was seen for {latest:.1f} s after all replicas had the new one, by {len(late)} reads')
-    print('  ok  each answer is that of one of the two contents')
+        def three_times():
+            for _ in range(3):
+                self.get(pinned)
+                time.sleep(MAX_AGE)
 
-    # Callers with credentials: each read reaches a replica, whatever is stored.
-    reached = replicas.requests()
-    for caller in ['one', 'two'] * 5:
-        Replicas.get(port, path_of(PAGE[0]), {'Authorization': f'Bearer {caller}'})
-    credentials = replicas.requests() - reached
-    print(f'  {"ok" if credentials == 10 else "NO"}  10 reads with credentials: {credentials} reached a replica')
+        reached = self.reached(three_times)
+        self.bar(reached == 1, f'3 reads of a pinned content in {3 * MAX_AGE} s: {reached} reached a replica')
+        if self.name == 'Varnish':
+            run('curl', '-s', '-f', '-X', 'PURGE', f'http://127.0.0.1:{self.port}/')
+            reached = self.reached(lambda: self.get(pinned))
+            self.bar(reached == 1, f'the same read after a purge: {reached} reached a replica')
+        posted = run('curl', '-s', '-d', json.dumps({'query': PAGE[0]}), '-H', 'Content-Type: application/json', f'http://127.0.0.1:{self.port}/graphql')
+        self.bar('"data"' in posted, 'a POST request is answered')
+        self.bar(asyncio.run(subscribed(self.port, self.replicas.change)), 'a subscription tells of a change')
 
-    pinned = '{catalog(name:"example",digest:"%s"){packages{totalCount}}}' % json.loads(after[0])['catalogs'][0]['digest']
-    reached = replicas.requests()
-    for _ in range(3):
-        Replicas.get(port, path_of(pinned))
-        time.sleep(MAX_AGE)
-    first = replicas.requests() - reached
-    print(f'  {"ok" if first == 1 else "NO"}  3 reads of a pinned content in {3 * MAX_AGE} s: {first} reached a replica')
-
-    replicas.stop()
-    ok = share >= bar and latest <= DEADLINE and credentials == 10 and first == 1
-    if serves_without_replicas:
+    def without_replicas(self):
+        after = eventually('the replicas do not serve one content', self.replicas.answers)
+        eventually('the new content is not seen', lambda: self.page() == after, DEADLINE)
+        self.replicas.stop()
         time.sleep(2 * MAX_AGE + 1)
-        same = page() == after
-        ok = ok and same
-        print(f'  {"ok" if same else "NO"}  without a replica, the last content is served')
-    return ok
+        self.bar(self.page() == after, 'without a replica, the last content is served')
 
 
 def with_ports(text, port, ports):
@@ -286,7 +322,6 @@ def main():
     program = Path(sys.argv[1]).resolve()
     readers = int(sys.argv[2]) if len(sys.argv) > 2 else 20_000
     folder, environment = programs()
-    ok = []
     with Stage() as on:
 
         def varnish(port, ports):
@@ -318,11 +353,16 @@ def main():
             recipe.write_text(with_ports((RECIPES / 'haproxy.cfg').read_text(), port, ports))
             on.start('haproxy', [folder / 'usr/sbin/haproxy', '-f', recipe], env=environment)
 
-        ok.append(check(on, 'Varnish', program, varnish, readers))
-        ok.append(check(on, 'nginx', program, nginx, readers))
-        # It sends a request for each of the readers that come at the same time, and keeps nothing longer than it may be reused.
-        ok.append(check(on, 'HAProxy', program, haproxy, readers, bar=95, serves_without_replicas=False))
-    if not all(ok):
+        caches = []
+        for name, start, share in [('Varnish', varnish, 99), ('nginx', nginx, 99), ('HAProxy', haproxy, 95)]:
+            cache = Cache(on, name, program, start, readers)
+            cache.many_readers(share)
+            cache.other_requests()
+            # HAProxy sends a request for each of the readers that come at the same time, and keeps nothing longer than it may be reused.
+            if name != 'HAProxy':
+                cache.without_replicas()
+            caches.append(cache)
+    if not all(cache.ok for cache in caches):
         sys.exit('error: a bar is missed')
 
 

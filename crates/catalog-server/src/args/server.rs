@@ -77,8 +77,8 @@ pub struct ServerArgs {
     #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
     pub cors_origin: Vec<HeaderValue>,
     /// Time for which shared caches (nginx, Varnish, a CDN) may reuse responses without asking, and
-    /// for which they may go on while they ask, such as `2s`. A new content is seen through them
-    /// after twice this time. Browsers always ask; `0` makes shared caches ask, too
+    /// for which they may go on while they ask, such as `2s`, in whole seconds. A new content is
+    /// seen through them after twice this time. Browsers always ask; `0` makes shared caches ask, too
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = parse_duration)]
     pub shared_cache_max_age: Duration,
     /// Do not serve catalogd's alpha GraphQL at `/catalogs/CATALOG/api/v1/graphql`.

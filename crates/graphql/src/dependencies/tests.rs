@@ -85,6 +85,7 @@ fn what_changes_beside_the_snapshot_depends_on_more_wherever_it_is_selected() {
         "{ catalog(name: \"a\") { status { lastSuccess } } }",
         "{ catalog(name: \"a\") { contents { digest } } catalogs { name } }",
         "{ packages { nodes { catalog { ...f } } } } fragment f on Catalog { contents { digest } }",
+        "{ catalog(name: \"a\") { verification { state verifiedAt } } }",
         "{ diff(from: {name: \"a\"}, to: {name: \"b\"}) { fromDigest } }",
     ] {
         assert_eq!(catalogs(text, json!({})), "more", "{text}");

@@ -172,6 +172,7 @@ pub(crate) fn verified() -> Arc<Verification> {
         requirements: vec!["sigstoreSigned".to_owned(), "sigstoreSigned".to_owned()],
         signers: vec!["key sha256:1".to_owned(), "us@example.com".to_owned()],
         signed: Some(SignedPart::Index),
+        policy: "p".to_owned(),
         verified_at: "2026-11-21T02:30:00Z".parse().unwrap(),
         reason: None,
     })
