@@ -5,7 +5,6 @@
 //! several runs, of requests whose document is known and whose response is not cached.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -17,7 +16,7 @@ use graphql::{Engine, Request};
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, Content, Served, catalogs};
 
-use crate::measure::{least, once, report};
+use crate::measure::{least, report};
 
 /// Numbers of catalogs that are measured.
 const COUNTS: [usize; 5] = [1, 10, 100, 400, 1_000];

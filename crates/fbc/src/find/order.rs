@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 
 use crate::catalog::Catalog;
-use crate::package::Package;
-use crate::tables::order::{BundleOrders, BundleSort, SortDirection};
-use crate::tables::package_order::{self, PackageOrders, PackageSort};
+use crate::ids::id;
+use crate::tables::order::{BothWays, BundleOrders, BundleSort, SortDirection};
+use crate::tables::package_order::{PackageOrders, PackageSort};
 
 impl Catalog {
     /// Returns for each bundle, in the order of [`Catalog::bundles`], the number of bundles with a
@@ -30,32 +30,20 @@ impl Catalog {
     /// Returns the indexes of all packages, in the order of [`Catalog::packages`], sorted. Packages
     /// of one value are in the order of their names; those without one come last in both directions.
     pub fn sorted_packages(&self, sort: PackageSort, direction: SortDirection) -> &[u32] {
-        self.package_orders().get(sort, direction)
+        self.package_orders().sorted(sort, direction)
     }
 
     pub(crate) fn package_orders(&self) -> &PackageOrders {
         self.tables.package_orders.get_or_init(|| {
-            let summaries = || self.packages().map(Package::summary);
-            PackageOrders::new(|sort, direction| match sort {
-                PackageSort::DisplayName => {
-                    let names: Vec<_> = summaries()
-                        .map(|summary| Some(summary.sort_name()))
-                        .collect();
-                    package_order::sort(&names, direction)
-                }
-                PackageSort::CreatedAt => {
-                    let times: Vec<_> = summaries()
-                        .map(|summary| summary.created_at().map(Timestamp::as_microsecond))
-                        .collect();
-                    package_order::sort(&times, direction)
-                }
-                PackageSort::CapabilityLevel => {
-                    let levels: Vec<_> = summaries()
-                        .map(|summary| summary.capability_level())
-                        .collect();
-                    package_order::sort(&levels, direction)
-                }
-            })
+            let all = || 0..id(self.packages().len());
+            let summary = |at| self.package_at(at).summary();
+            PackageOrders {
+                display_name: BothWays::new(all(), |at| Some(summary(at).sort_name())),
+                created_at: BothWays::new(all(), |at| {
+                    summary(at).created_at().map(Timestamp::as_microsecond)
+                }),
+                capability_level: BothWays::new(all(), |at| summary(at).capability_level()),
+            }
         })
     }
 

@@ -3,7 +3,6 @@
 //! sorts none of them.
 
 use std::cmp::{Ordering, Reverse};
-use std::sync::Arc;
 
 use crate::ids::id;
 use crate::index::ContentIndex;
@@ -20,7 +19,7 @@ pub enum BundleSort {
     CreatedAt,
 }
 
-/// The direction in which bundles are sorted. Bundles without the value come last in both.
+/// The direction in which items are sorted. Those without the value come last in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortDirection {
     /// Least first.
@@ -37,11 +36,12 @@ pub(crate) struct BundleOrders {
     created_at: BothWays,
 }
 
-/// An order and its reverse, in which bundles of equal value are in the same order.
+/// An order and its reverse, in which items of equal value are in the same order. Items without a
+/// value come last in both.
 #[derive(Debug)]
-struct BothWays {
-    ascending: Arc<[u32]>,
-    descending: Arc<[u32]>,
+pub(crate) struct BothWays {
+    ascending: Box<[u32]>,
+    descending: Box<[u32]>,
 }
 
 /// Ranks of all bundles, by bundle id. Equal bundles have equal ranks.
@@ -74,26 +74,23 @@ impl BundleOrders {
 
 impl BundleOrders {
     /// Returns the ids of all bundles, sorted.
-    pub(crate) fn sorted(&self, sort: BundleSort, direction: SortDirection) -> &Arc<[u32]> {
+    pub(crate) fn sorted(&self, sort: BundleSort, direction: SortDirection) -> &[u32] {
         let order = match sort {
             BundleSort::Version => &self.version,
             BundleSort::Name => &self.name,
             BundleSort::CreatedAt => &self.created_at,
         };
-        match direction {
-            SortDirection::Ascending => &order.ascending,
-            SortDirection::Descending => &order.descending,
-        }
+        order.get(direction)
     }
 }
 
 impl BothWays {
-    /// Sorts bundles by a value; those of equal value stay as they come.
-    fn new<T: Ord>(
-        bundles: impl IntoIterator<Item = u32>,
+    /// Sorts ids by a value; those of equal value stay as they come.
+    pub(crate) fn new<T: Ord>(
+        ids: impl IntoIterator<Item = u32>,
         value: impl Fn(usize) -> Option<T>,
     ) -> Self {
-        let (mut sorted, without): (Vec<u32>, Vec<u32>) = bundles
+        let (mut sorted, without): (Vec<u32>, Vec<u32>) = ids
             .into_iter()
             .partition(|&at| value(at as usize).is_some());
         sorted.sort_by_key(|&at| value(at as usize));
@@ -103,6 +100,14 @@ impl BothWays {
         Self {
             ascending,
             descending,
+        }
+    }
+
+    /// Returns the ids, sorted.
+    pub(crate) fn get(&self, direction: SortDirection) -> &[u32] {
+        match direction {
+            SortDirection::Ascending => &self.ascending,
+            SortDirection::Descending => &self.descending,
         }
     }
 }

@@ -283,7 +283,11 @@ fn world(seed: u64) -> (Engine, Vec<String>) {
         } else {
             served(&name, &lines(&mut random), at + 1).content
         };
-        catalogs.push(Served::new(name, content, CatalogMetadata::default()));
+        let metadata = CatalogMetadata {
+            display_name: Some(display_name(&name)),
+            ..CatalogMetadata::default()
+        };
+        catalogs.push(Served::new(name, content, metadata));
     }
     let mut visible: Vec<String> = catalogs
         .iter()
@@ -301,7 +305,11 @@ fn world(seed: u64) -> (Engine, Vec<String>) {
     (engine, visible)
 }
 
-/// Arguments of a connection, in parentheses.
+fn display_name(catalog: &str) -> String {
+    format!("Catalog {catalog}")
+}
+
+/// Arguments of a connection, without parentheses.
 fn arguments(first: &str, order: &str, filter: &str) -> String {
     let mut all = first.to_owned();
     for (name, value) in [("orderBy", order), ("filter", filter)] {
@@ -489,11 +497,9 @@ fn facets_over_catalogs_are_the_sums_of_each() {
                 let found: BTreeMap<_, _> = values
                     .iter()
                     .map(|value| {
-                        assert_eq!(value["value"], value["displayName"]);
-                        (
-                            value["value"].as_str().unwrap().to_owned(),
-                            value["count"].as_u64().unwrap(),
-                        )
+                        let name = value["value"].as_str().unwrap();
+                        assert_eq!(value["displayName"], display_name(name));
+                        (name.to_owned(), value["count"].as_u64().unwrap())
                     })
                     .collect();
                 assert_eq!(found, totals, "{seed} {query}");
