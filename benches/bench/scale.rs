@@ -93,7 +93,7 @@ fn measure(what: &str, contents: &[Content]) {
         .iter()
         .map(|&count| engine(&contents[..count]))
         .collect();
-    let header: String = COUNTS.iter().map(|count| format!("{count:>10}")).collect();
+    let header = COUNTS.map(|count| format!("{count:>10}")).concat();
     println!(
         "  {:<44}{header}  exponent  units",
         "CPU time in µs by number of catalogs"
@@ -110,10 +110,11 @@ fn measure(what: &str, contents: &[Content]) {
             .map(|engine| least(9, || answer(engine, &query)))
             .collect();
         let units = units(engines.last().expect("counts"), &query);
-        let columns = times.iter().fold(String::new(), |mut line, time| {
-            write!(line, "{:>10.1}", time.as_secs_f64() * 1e6).expect("a string takes all");
-            line
-        });
+        let columns: Vec<String> = times
+            .iter()
+            .map(|time| format!("{:>10.1}", time.as_secs_f64() * 1e6))
+            .collect();
+        let columns = columns.concat();
         println!("  {what:<44}{columns}{:>10.2}{units:>7}", exponent(&times));
         let most = times.last().expect("counts");
         if is_first_page && *most > MOST {
@@ -141,7 +142,7 @@ fn requests(one: &Engine) -> Vec<Measured> {
             what,
             query,
             is_first_page,
-        })
+        });
     };
     add(
         "look-up of a package",
@@ -395,7 +396,7 @@ fn package(lines: &mut String, number: usize, random: &mut Rng) -> usize {
     let name = format!("p-{number:04}");
     // Packages of one name have one shape in all catalogs; versions and dates differ.
     let mut shape =
-        Rng::with_seed(SEED ^ (u64::try_from(number).expect("a small number") + 1) * 0x9E37_79B9);
+        Rng::with_seed(SEED ^ ((u64::try_from(number).expect("a small number") + 1) * 0x9E37_79B9));
     let word = |random: &mut Rng| WORDS[random.usize(..WORDS.len())];
     let description: Vec<&str> = (0..40).map(|_| word(&mut shape)).collect();
     let description = description.join(" ");
@@ -411,7 +412,7 @@ fn package(lines: &mut String, number: usize, random: &mut Rng) -> usize {
     ][shape.usize(..5)];
     let [one, other] = keywords;
     let minor = random.usize(..20);
-    let versions: Vec<String> = (0..1 + random.usize(..5))
+    let versions: Vec<String> = (0..=random.usize(..5))
         .map(|patch| format!("{}.{minor}.{patch}", number % 4))
         .collect();
     writeln!(lines, r#"{{"defaultChannel":"stable","description":"{description}","name":"{name}","schema":"olm.package"}}"#).expect("a string takes all");

@@ -114,8 +114,8 @@ impl Catalog {
         Arc::ptr_eq(&self.index, &other.index)
     }
 
-    /// Returns a number that catalogs have in common while they share one index, as caches of a
-    /// request need it: whatever depends on the content alone is equal in them.
+    /// Returns the address of the index, the same for all catalogs that share it: a key for results
+    /// that depend on the content alone. Valid while one of these catalogs exists.
     pub fn index_address(&self) -> usize {
         Arc::as_ptr(&self.index).addr()
     }

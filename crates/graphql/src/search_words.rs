@@ -100,7 +100,8 @@ impl CollectedWords {
         let mut contents: HashSet<Digest> = added.iter().map(|(digest, _)| **digest).collect();
         contents.extend(kept.into_iter().flat_map(|(_, contents)| contents));
         if words.len() > maximum {
-            return none;
+            // Without the words of contents that are gone, the others may be few enough.
+            return kept.map_or(none, |_| Self::collect(snapshot, None, maximum));
         }
         Self {
             words: Some(words),

@@ -56,11 +56,11 @@ pub enum FacetValue<'c> {
 pub(crate) struct FacetTable {
     names: NameTable,
     /// By facet.
-    facets: Vec<ValueCounts>,
+    facets: [ValueCounts; Facet::ALL.len()],
 }
 
 /// Values of one facet with the number of packages that have each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ValueCounts {
     texts: Box<[(Name, u32)]>,
     others: Box<[(FacetValue<'static>, u32)]>,
@@ -113,7 +113,7 @@ impl FacetTable {
         });
         Self {
             names: names.finish(),
-            facets: facets.into(),
+            facets,
         }
     }
 

@@ -276,16 +276,16 @@ impl SearchIndex {
     /// Lowers the rank of each package to that of its best match of a word.
     fn rank_word(
         &self,
-        word: &QueryWord,
+        searched: &QueryWord,
         best: &mut [u8],
         work: &Work<'_>,
     ) -> Result<(), WorkStopped> {
-        let prefix = &word.text;
+        let prefix = &searched.text;
         let beginning = self.vocabulary.with_prefix(prefix);
         let whole = self.vocabulary.whole_of(&beginning, prefix);
         self.lower_ranks(whole, Precision::Word, best, work)?;
         self.lower_ranks(beginning, Precision::Beginning, best, work)?;
-        if let Some(typos) = &word.typos {
+        if let Some(typos) = &searched.typos {
             for typo in typos {
                 work.draw(Step::Word, 1)?;
                 let keys = self.vocabulary.with_prefix(typo);
@@ -293,7 +293,7 @@ impl SearchIndex {
             }
             return Ok(());
         }
-        if !word.may_have_typo() {
+        if !searched.may_have_typo() {
             return Ok(());
         }
         self.vocabulary.for_each_typo(prefix, |keys, _| {

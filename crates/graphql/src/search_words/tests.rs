@@ -121,6 +121,18 @@ fn more_words_than_the_maximum_are_not_collected() {
 }
 
 #[test]
+fn words_of_contents_that_are_gone_do_not_exceed_the_maximum() {
+    let (mut writer, reader) = publish((0..contents()).map(catalog));
+    let former = CollectedWords::collect(&reader.snapshot(), None, usize::MAX);
+    writer.withdraw("c0");
+    writer.publish(catalog(contents()));
+    let snapshot = reader.snapshot();
+    let maximum = former.words.as_ref().unwrap().len();
+    let collected = CollectedWords::collect(&snapshot, Some(&former), maximum);
+    assert_eq!(collected.words.unwrap().len(), maximum);
+}
+
+#[test]
 fn words_of_contents_that_are_gone_are_dropped_when_they_are_most() {
     let (mut writer, reader) = publish((0..contents()).map(catalog));
     let mut collected = CollectedWords::collect(&reader.snapshot(), None, usize::MAX);

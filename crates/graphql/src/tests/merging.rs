@@ -20,12 +20,15 @@ const CATALOGS: u8 = 9;
 
 const KEYWORDS: [&str; 4] = ["store", "Étoile", "backup", "queue"];
 
+/// Compares the parts of two sort keys.
+type CompareKeys = fn(&[Option<String>], &[Option<String>]) -> Ordering;
+
 /// An order of a connection, as its cursors have it.
 struct Listed {
     connection: &'static str,
     order: &'static str,
     tag: KeyTag,
-    compare: fn(&[Option<String>], &[Option<String>]) -> Ordering,
+    compare: CompareKeys,
 }
 
 /// An item of a list: its sort key, its cursor and what was selected of it.
@@ -517,7 +520,7 @@ fn tag(listed: &Listed, filter: &str) -> KeyTag {
     }
 }
 
-fn compare(listed: &Listed, filter: &str) -> fn(&[Option<String>], &[Option<String>]) -> Ordering {
+fn compare(listed: &Listed, filter: &str) -> CompareKeys {
     let wanted = tag(listed, filter);
     let found = orders().into_iter().find(|order| order.tag == wanted);
     found.expect("each tag is of an order").compare

@@ -95,7 +95,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 );
             }
             CatalogField::Packages => {
-                return writer.packages(vec![served], Vec::new(), field);
+                return writer.packages(&[served], Vec::new(), field);
             }
             CatalogField::Package => {
                 let package = writer.package_by_name(served, "name", field)?;

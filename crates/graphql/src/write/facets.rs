@@ -151,18 +151,18 @@ impl<'a> PackageFacets<'a> {
 
     /// Returns the display name of a catalog.
     fn display_name(&self, name: &'a str) -> &'a str {
+        let compare = |served: &Served| served.name.as_str().cmp(name);
         let selected = self
             .found
-            .binary_search_by(|source| source.served.name.as_str().cmp(name));
-        let served = match selected {
-            Ok(at) => Some(self.found[at].served),
-            Err(_) => {
-                let others = &self.others;
-                let other = others.binary_search_by(|served| served.name.as_str().cmp(name));
-                other.ok().map(|at| others[at])
-            }
-        };
+            .binary_search_by(|source| compare(source.served))
+            .map(|at| self.found[at].served);
+        let served = selected.or_else(|_| {
+            self.others
+                .binary_search_by(|served| compare(served))
+                .map(|at| self.others[at])
+        });
         served
+            .ok()
             .and_then(|served| served.metadata.display_name.as_deref())
             .unwrap_or(name)
     }

@@ -72,7 +72,7 @@ impl<'a> ResponseWriter<'a> {
     /// are served, which the facet `catalogs` counts too.
     pub(super) fn packages(
         &mut self,
-        catalogs: Vec<&'a Served>,
+        catalogs: &[&'a Served],
         others: Vec<&'a Served>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
@@ -95,7 +95,7 @@ impl<'a> ResponseWriter<'a> {
         let order = PackageOrder::new(arguments, searches);
         let mut found = Vec::with_capacity(catalogs.len());
         let mut sources = Vec::with_capacity(catalogs.len());
-        for &served in &catalogs {
+        for &served in catalogs {
             let (found_here, places) = match &filter {
                 None => (None, order.all(&served.content.catalog)),
                 Some(filter) => {

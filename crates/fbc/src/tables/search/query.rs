@@ -109,11 +109,11 @@ impl SearchWords {
 }
 
 impl Vocabulary {
-    /// Returns what the words begin with that have `word` as prefix after one edit, none of which
+    /// Returns what the words begin with that have `prefix` as prefix after one edit, none of which
     /// begins with another.
-    fn typos(&self, word: &str, work: &Work<'_>) -> Result<Vec<String>, WorkStopped> {
+    fn typos(&self, prefix: &str, work: &Work<'_>) -> Result<Vec<String>, WorkStopped> {
         let mut found = Vec::new();
-        self.for_each_typo(word, |keys, length| {
+        self.for_each_typo(prefix, |keys, length| {
             work.draw(Step::Word, 1)?;
             if !keys.is_empty() {
                 found.push(&self.get(keys.start)[..length]);
