@@ -1,5 +1,5 @@
 //! How long things take: loading, images, executing, looking up, finding, planning, the worst
-//! queries. `make bench` runs it all, and `cargo bench --bench bench -- find look-up` some parts.
+//! queries, requests over many catalogs. `make bench` runs it all, and `cargo bench --bench bench -- find look-up` some parts.
 //!
 //! Each figure is a ratio to a yardstick that is measured in the same run, or a time that the
 //! design sets a bar for. CPU time, jemalloc for every side, the least of several runs. Catalogs: a
@@ -15,6 +15,7 @@ mod measure;
 mod plan;
 mod preview;
 mod pull;
+mod scale;
 mod worst;
 
 use std::path::PathBuf;
@@ -55,6 +56,9 @@ fn main() {
     }
     if is_requested("preview") && corpus.join("community-objects").is_dir() {
         preview::bench(&corpus.join("community-objects"));
+    }
+    if is_requested("scale") {
+        scale::bench();
     }
     let served = load::serve("generated", &generated, &scratch);
     if is_requested("execute") {

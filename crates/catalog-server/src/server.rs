@@ -381,6 +381,10 @@ impl Server {
         tasks.spawn("evict responses", async move {
             evicting.evict_stale_responses().await;
         });
+        let collecting = Arc::clone(&engine);
+        tasks.spawn("collect the words of catalogs", async move {
+            collecting.collect_missed_search_words().await;
+        });
         if let Some(alpha) = alpha {
             tasks.spawn("evict schemas", alpha.evict_stale_schemas());
         }

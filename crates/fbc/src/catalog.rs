@@ -131,6 +131,12 @@ impl Catalog {
         Arc::ptr_eq(&self.index, &other.index)
     }
 
+    /// Returns the address of the index, the same for all catalogs that share it: a key for results
+    /// that depend on the content alone. Valid while one of these catalogs exists.
+    pub fn index_address(&self) -> usize {
+        Arc::as_ptr(&self.index).addr()
+    }
+
     /// Returns the canonical lines, each with its line feed.
     pub fn content(&self) -> &Bytes {
         &self.index.content

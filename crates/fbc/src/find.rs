@@ -14,6 +14,6 @@ mod packages;
 mod search;
 
 pub use completions::Completion;
-pub use facet_counts::{Facet, FacetCounts, FacetValue};
+pub use facet_counts::FacetCounts;
 pub use filter::{BundleFilter, MetaFilter, PackageFilter};
 pub use packages::FoundPackages;

@@ -166,10 +166,7 @@ pub use check::graph::find_graph_problem;
 pub use constraint::{Constraint, ConstraintRule, MAX_CONSTRAINT_BYTES, MAX_CONSTRAINT_DEPTH};
 pub use csv_enums::{CapabilityLevel, InstallMode, InstallModes};
 pub use deprecation::Deprecation;
-pub use find::{
-    BundleFilter, Completion, Facet, FacetCounts, FacetValue, FoundPackages, MetaFilter,
-    PackageFilter,
-};
+pub use find::{BundleFilter, Completion, FacetCounts, FoundPackages, MetaFilter, PackageFilter};
 pub use gvk::{ApiFilter, GroupVersionKind, RawGroupVersionKind};
 pub use install_verdict::OlmV1Installability;
 pub use key::{BundleKey, BundleVersion};
@@ -189,8 +186,11 @@ pub use schema::{CUSTOM_NAME_RULE, LIFECYCLE_SCHEMA, SchemaCount, TYPED_SCHEMAS,
 pub use sections::StoredIndexError;
 pub use summary::Summary;
 pub use tables::completions::{CompletionKind, CompletionMatch, MAX_COMPLETED_LETTERS};
+pub use tables::facets::{Facet, FacetValue};
 pub use tables::icons::{FoundIcon, Icon, Icons, detect_media_type};
 pub use tables::order::{BundleSort, SortDirection};
+pub use tables::package_order::PackageSort;
 pub use tables::properties::PlatformStatement;
 pub use tables::search::fold::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
+pub use tables::search::query::{SearchQuery, SearchWords};
 pub use tables::search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, SearchField, SearchMatch};

@@ -11,6 +11,8 @@ impl Catalog {
         self.bundle_ranks();
         self.bundle_properties();
         self.bundle_orders();
+        self.package_orders();
+        self.facet_table();
         self.channel_order();
         self.meta_index();
         self.search_index();

@@ -2,8 +2,8 @@
 //! decoding its lines.
 //!
 //! In this order: the names, the records of the index, the outline, and each table (`sections.rs` has
-//! the format). What is small or changes is not stored but made again: counts of schemas, copies of
-//! orders, positions of metadata.
+//! the format). What is small or changes is not stored but made again: counts of schemas, orders of
+//! packages, counts of facets, positions of metadata.
 
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
@@ -264,6 +264,8 @@ impl Tables {
             bundles: made(BundleIndex::read(sections, index)?),
             ranks: made(BundleRanks::read(sections, bundles)?),
             orders: made(BundleOrders::read(sections, bundles)?),
+            package_orders: OnceLock::new(),
+            facets: OnceLock::new(),
             properties: made(BundleProperties::read(sections, bundles)?),
             channels: made(sections.ids_of(channels, channels)?),
             lifecycles: made(LifecycleBlobs::read(sections, index)?),

@@ -11,10 +11,12 @@ use crate::outline::layout::Outline;
 use crate::tables::bundles::BundleIndex;
 use crate::tables::completions::Completions;
 use crate::tables::csv_positions::CsvPositions;
+use crate::tables::facets::FacetTable;
 use crate::tables::icons::Icons;
 use crate::tables::lifecycles::LifecycleBlobs;
 use crate::tables::metas::MetaIndex;
 use crate::tables::order::{BundleOrders, BundleRanks};
+use crate::tables::package_order::PackageOrders;
 use crate::tables::properties::BundleProperties;
 use crate::tables::search::SearchIndex;
 use crate::tables::summaries::Summaries;
@@ -24,10 +26,12 @@ pub(crate) mod bundles;
 pub(crate) mod channel_order;
 pub(crate) mod completions;
 pub(crate) mod csv_positions;
+pub(crate) mod facets;
 pub(crate) mod icons;
 pub(crate) mod lifecycles;
 pub(crate) mod metas;
 pub(crate) mod order;
+pub(crate) mod package_order;
 pub(crate) mod postings;
 pub(crate) mod properties;
 pub(crate) mod search;
@@ -41,6 +45,8 @@ pub(crate) struct Tables {
     pub(crate) bundles: OnceLock<BundleIndex>,
     pub(crate) ranks: OnceLock<BundleRanks>,
     pub(crate) orders: OnceLock<BundleOrders>,
+    pub(crate) package_orders: OnceLock<PackageOrders>,
+    pub(crate) facets: OnceLock<FacetTable>,
     pub(crate) properties: OnceLock<BundleProperties>,
     pub(crate) channels: OnceLock<Array<u32>>,
     pub(crate) lifecycles: OnceLock<LifecycleBlobs>,

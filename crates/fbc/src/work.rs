@@ -37,6 +37,8 @@ pub enum Step {
     FacetValue,
     /// A comparison of two items that are sorted.
     SortStep,
+    /// A place in the order of a catalog that a page of several catalogs is compared at.
+    Seek,
     /// An entry of a channel, a bundle that it skips, or an edge of the update graph.
     Edge,
     /// A byte of a version, a range, or a property for CEL rules that is parsed, or of a JSON
@@ -56,7 +58,7 @@ pub enum Step {
 
 impl Step {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Object,
         Self::Bundle,
         Self::Comparison,
@@ -66,6 +68,7 @@ impl Step {
         Self::Word,
         Self::FacetValue,
         Self::SortStep,
+        Self::Seek,
         Self::Edge,
         Self::ParsedByte,
         Self::JsonByte,
@@ -84,7 +87,7 @@ impl Step {
             Self::Package => 30,
             Self::Blob => 20,
             Self::Posting => 5,
-            Self::Word => 500,
+            Self::Seek | Self::Word => 500,
             Self::Rule => 300,
             Self::FacetValue => 100,
             Self::SortStep => 25,

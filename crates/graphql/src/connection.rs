@@ -39,6 +39,11 @@ pub(super) trait ConnectionItem<'a>: Copy {
 
     /// Compares two sort keys.
     fn compare(order: Self::Order, a: &Self::Key<'_>, b: &Self::Key<'_>) -> Ordering;
+
+    /// Compares the sort key of the item with another one.
+    fn compare_with(self, order: Self::Order, key: &Self::Key<'_>) -> Ordering {
+        Self::compare(order, &self.key(), key)
+    }
 }
 
 /// The order of a connection that has only one.
@@ -89,7 +94,7 @@ impl From<Direction> for SortDirection {
 /// The items of one catalog in a connection, in its order.
 pub(super) struct ConnectionSource<'a> {
     pub(super) served: &'a Served,
-    pub(super) places: Places,
+    pub(super) places: Places<'a>,
 }
 
 /// A page of a connection.
@@ -138,13 +143,8 @@ pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
         .transpose()?;
     let mut ranges = Vec::with_capacity(sources.len());
     for source in sources {
-        let compare = |ranked, key| {
-            T::compare(
-                order,
-                &T::from_place(source.served, ranked, order).key(),
-                key,
-            )
-        };
+        let compare =
+            |ranked, key| T::from_place(source.served, ranked, order).compare_with(order, key);
         let from = after.as_ref().map_or(0, |key| {
             source
                 .places
@@ -173,20 +173,29 @@ pub(super) fn paginate<'a, T: ConnectionItem<'a>>(
     })
 }
 
-/// Sorts items of a catalog.
-pub(super) fn sort<'a, T: ConnectionItem<'a>>(
-    served: &'a Served,
-    list: &mut [RankedPlace],
-    order: T::Order,
-) {
-    let mut keyed: Vec<_> = list
-        .iter()
-        .map(|&ranked| (T::from_place(served, ranked, order).key(), ranked))
-        .collect();
-    keyed.sort_unstable_by(|(a, _), (b, _)| T::compare(order, a, b));
-    for (ranked, (_, sorted)) in list.iter_mut().zip(keyed) {
-        *ranked = sorted;
+/// Returns the number of places of the orders of several catalogs that a page is compared at, beyond
+/// one for each item, whose price includes it: the first one of each, and those on the paths of the
+/// binary searches for its cursors.
+///
+/// A page over one catalog costs its items.
+pub(super) fn seeks(
+    sources: &[ConnectionSource<'_>],
+    arguments: &Arguments,
+    limits: &Limits,
+) -> usize {
+    if sources.len() < 2 {
+        return 0;
     }
+    let cursors = ["after", "before"]
+        .into_iter()
+        .filter(|name| arguments.string(name).is_some())
+        .count();
+    let halvings = |source: &ConnectionSource<'_>| {
+        let count = source.places.count();
+        count.checked_ilog2().map_or(0, |log| log as usize + 1)
+    };
+    let searched = cursors * sources.iter().map(halvings).sum::<usize>();
+    (sources.len() + searched).saturating_sub(page_size(arguments, limits))
 }
 
 /// Returns the maximum number of items of a page, for its cost. A size above the limit, which is

@@ -19,6 +19,7 @@ use super::response::Response;
 use super::response_cache::ResponseCache;
 use super::response_key::{ResponseKeys, Validator};
 use super::schema::Schema;
+use super::search_words::SharedSearchWords;
 use super::server_info::{ServerInfo, ServerState};
 use super::streams::Streams;
 
@@ -32,6 +33,7 @@ pub struct Engine {
     pub(super) response_keys: ResponseKeys,
     pub(super) response_cache: Arc<ResponseCache>,
     pub(super) introspection_cache: IntrospectionCache,
+    pub(super) search_words: Arc<SharedSearchWords>,
     pub(super) executor: Executor,
     pub(super) streams: Streams,
     pub(super) metrics: EngineMetrics,
@@ -51,6 +53,7 @@ impl Engine {
             response_keys: ResponseKeys::new(build, &limits),
             response_cache: Arc::new(ResponseCache::new(&limits)),
             introspection_cache: IntrospectionCache::default(),
+            search_words: Arc::default(),
             executor: Executor::default(),
             streams: Streams::default(),
             metrics: EngineMetrics::default(),
@@ -181,6 +184,28 @@ impl Engine {
             let snapshot = self.catalogs.published();
             self.response_cache.evict_stale(&snapshot);
             self.response_keys.evict_stale(&snapshot);
+        }
+    }
+}
+
+/// The words of all catalogs.
+impl Engine {
+    /// Collects the words of all catalogs as they are served now, for searches over many of them.
+    pub fn collect_search_words(&self) {
+        self.search_words.collect(&self.catalogs.published());
+    }
+
+    /// Collects the words of all catalogs whenever a search was executed without. Runs until it is
+    /// dropped.
+    pub async fn collect_missed_search_words(&self) {
+        loop {
+            self.search_words.missed().await;
+            let words = Arc::clone(&self.search_words);
+            let snapshot = self.catalogs.published();
+            let collected = tokio::task::spawn_blocking(move || words.collect(&snapshot));
+            if collected.await.is_err() {
+                tracing::error!("cannot collect the words of the catalogs: the task panicked");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use fbc::{
     ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, OlmV1Installability,
-    PackageFilter, Platform, PlatformVersionError,
+    PackageFilter, Platform, PlatformVersionError, SearchQuery,
 };
 use fbc_grammar::range::{MastermindsRange, VersionRangeError};
 use fbc_read::Severity;
@@ -90,7 +90,7 @@ pub(super) fn packages(arguments: &Arguments) -> Result<Option<PackageFilter<'_>
         return Ok(None);
     };
     Ok(Some(PackageFilter {
-        search: filter.search,
+        search: filter.search.map(SearchQuery::new),
         names: filter.names.unwrap_or_default(),
         categories: filter.categories.unwrap_or_default(),
         providers: filter.providers.unwrap_or_default(),

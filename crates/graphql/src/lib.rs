@@ -33,6 +33,7 @@
 //! | `dialect` | responses of other dialects in the response cache |
 //! | `response_key` | validators: keys of responses that are known before execution, also by URL |
 //! | `response_cache` | cached responses |
+//! | [`search_words`] | the words of all catalogs, for searches over many of them |
 
 pub mod budget;
 mod bundle_manifests;
@@ -62,6 +63,7 @@ mod response_cache;
 mod response_key;
 pub mod runtime_schema;
 mod schema;
+pub mod search_words;
 mod server_info;
 mod streams;
 mod subscription;

@@ -10,6 +10,7 @@ pub(crate) mod fixture;
 mod hostile;
 mod installing;
 mod many_catalogs;
+mod merging;
 mod mirror_sets;
 mod odd;
 mod paging;

@@ -3,7 +3,7 @@
 
 use fbc::{
     ApiFilter, BundleFilter, CapabilityLevel, InstallMode, MetaFilter, OlmV1Installability,
-    PackageFilter,
+    PackageFilter, SearchQuery,
 };
 use fbc_read::Severity;
 use proptest::prelude::*;
@@ -225,7 +225,7 @@ pub fn package_filters() -> impl Strategy<Value = PackageFilter<'static>> {
                 architectures,
             )| {
                 PackageFilter {
-                    search,
+                    search: search.map(SearchQuery::new),
                     names,
                     categories,
                     providers,

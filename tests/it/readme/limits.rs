@@ -48,6 +48,7 @@ fn prices() -> Vec<(&'static str, String)> {
         Step::Word => "word",
         Step::FacetValue => "facet value",
         Step::SortStep => "sort step",
+        Step::Seek => "seek",
         Step::Edge => "edge",
         Step::ParsedByte => "parsed byte",
         Step::JsonByte => "JSON byte",
@@ -483,6 +484,14 @@ fn search_limits() -> Vec<(&'static str, String)> {
         ("compared names", graphql::MAX_COMPARED_NAMES.to_string()),
         ("search letters", fbc::MAX_SEARCH_LETTERS.to_string()),
         ("search words", fbc::MAX_SEARCH_WORDS.to_string()),
+        (
+            "collected contents",
+            graphql::search_words::COLLECTED_CONTENTS.to_string(),
+        ),
+        (
+            "collected words",
+            graphql::search_words::COLLECTED_WORDS.to_string(),
+        ),
         ("word letters", fbc::MAX_WORD_LETTERS.to_string()),
         ("package words", fbc::MAX_PACKAGE_WORDS.to_string()),
         ("description", fbc::MAX_DESCRIPTION_BYTES.to_string()),

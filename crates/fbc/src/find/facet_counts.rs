@@ -1,56 +1,10 @@
-//! Facets: counts of packages by the values of a filter condition.
+//! Counts of packages by the values of a filter condition.
 
 use hashbrown::HashMap;
 
-use crate::csv_enums::{CapabilityLevel, InstallMode};
-use crate::install_verdict::OlmV1Installability;
+use crate::tables::facets::FacetValue;
 use crate::tables::search::fold::fold_text;
 use crate::work::{Step, Work, WorkStopped};
-
-/// A dimension by which packages are counted; its filter condition is the field of the same name in
-/// [`PackageFilter`](crate::PackageFilter).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Facet {
-    /// Counts by category.
-    Categories,
-    /// Counts by short name of the provider.
-    Providers,
-    /// Counts by keyword.
-    Keywords,
-    /// Counts by capability level.
-    CapabilityLevels,
-    /// Counts by install mode.
-    InstallModes,
-    /// Counts by platform feature.
-    InfrastructureFeatures,
-    /// Counts by CPU architecture.
-    Architectures,
-    /// Counts by operating system.
-    OperatingSystems,
-    /// Counts by subscription.
-    ValidSubscriptions,
-    /// Counts packages that are certified and those that are not.
-    Certified,
-    /// Counts packages that are deprecated and those that are not.
-    Deprecated,
-    /// Counts by whether OLM v1 can install the head of the default channel.
-    OlmV1,
-}
-
-/// A value of a facet, as the filter accepts it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FacetValue<'c> {
-    /// A category, provider or another text.
-    Text(&'c str),
-    /// A capability level.
-    CapabilityLevel(CapabilityLevel),
-    /// An install mode.
-    InstallMode(InstallMode),
-    /// Installability of the package by OLM v1.
-    OlmV1(OlmV1Installability),
-    /// `true` for packages that meet a condition, `false` for those that do not.
-    Boolean(bool),
-}
 
 /// Number of packages for each value of one facet, summed over one or several catalogs.
 #[derive(Clone, Debug, Default)]
@@ -110,10 +64,28 @@ impl<'c> FacetCounts<'c> {
         Ok(())
     }
 
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns whether no value was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds other counts so many times: those of a content that several catalogs have.
+    pub fn add_all(&mut self, other: &Self, times: u32) {
+        for (&value, &count) in &other.0 {
+            self.add_many(value, count.saturating_mul(times));
+        }
+    }
+
     /// Adds `count` packages with a value.
     pub fn add_many(&mut self, value: FacetValue<'c>, count: u32) {
         if count > 0 {
-            *self.0.entry(value).or_default() += count;
+            let sum = self.0.entry(value).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
 

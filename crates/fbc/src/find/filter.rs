@@ -8,6 +8,7 @@ use crate::csv_enums::{CapabilityLevel, InstallMode};
 use crate::gvk::ApiFilter;
 use crate::install_verdict::OlmV1Installability;
 use crate::platform::Platform;
+use crate::tables::search::query::SearchQuery;
 
 /// Conditions on packages; the default matches every package.
 ///
@@ -24,7 +25,7 @@ use crate::platform::Platform;
 /// # let file = FileOrigin { path: "catalog.json".to_owned(), lines: vec![1, 2], ..FileOrigin::default() };
 /// # let catalog = Catalog::build(lines[..].into(), &Origins { files: vec![file], ..Origins::default() })?;
 /// // The catalog has the packages `argo-cd` and `etcd`.
-/// let filter = PackageFilter { search: Some("argo"), ..PackageFilter::default() };
+/// let filter = PackageFilter { search: Some("argo".into()), ..PackageFilter::default() };
 /// let found = catalog.find_packages(&filter, &Work::unlimited())?;
 /// let names: Vec<_> = found.matches().map(|(index, _match)| catalog.package_at(index as usize).name()).collect();
 /// assert_eq!(names, ["argo-cd"]);
@@ -34,7 +35,7 @@ use crate::platform::Platform;
 pub struct PackageFilter<'f> {
     /// Full-text query, as described at [`Catalog::find_packages`](crate::Catalog::find_packages);
     /// a query without letters and digits always matches.
-    pub search: Option<&'f str>,
+    pub search: Option<SearchQuery>,
     /// Matches packages of one of these names.
     pub names: Vec<&'f str>,
     /// Matches packages in one of these categories.

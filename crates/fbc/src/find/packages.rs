@@ -5,7 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::catalog::Catalog;
-use crate::find::facet_counts::{Facet, FacetCounts, FacetValue};
+use crate::find::facet_counts::FacetCounts;
 use crate::find::filter::PackageFilter;
 use crate::gvk::ApiFilter;
 use crate::ids::id;
@@ -13,6 +13,7 @@ use crate::install_verdict::OlmV1Installability;
 use crate::package::Package;
 use crate::platform::Platform;
 use crate::record::{HeadRecord, NONE};
+use crate::tables::facets::{Facet, FacetTable, FacetValue};
 use crate::tables::search::SearchMatch;
 use crate::work::{CHUNK, Step, Work, WorkStopped, sort_steps};
 
@@ -63,12 +64,10 @@ impl Catalog {
         work: &Work<'_>,
     ) -> Result<FoundPackages<'c>, WorkStopped> {
         work.draw(Step::Package, self.index.packages.len())?;
-        let found = FoundPackages {
-            catalog: self,
-            failed: vec![0; self.index.packages.len()],
-            ranks: Vec::new(),
+        let mut found = Filtering {
+            found: FoundPackages::all(self),
+            work,
         };
-        let mut found = Filtering { found, work };
         found.search(filter)?;
         found.mark_failing_list(NOT_A_FACET, &filter.names, |package, names| {
             names.contains(package.name())
@@ -149,6 +148,43 @@ impl Catalog {
         Ok(found.found)
     }
 
+    /// Counts all packages by the values of a facet, as [`FoundPackages::count`] does without
+    /// conditions. But for OLM v1, it adds numbers that the catalog keeps.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    pub fn count_packages<'c>(
+        &'c self,
+        facet: Facet,
+        counts: &mut FacetCounts<'c>,
+        work: &Work<'_>,
+    ) -> Result<(), WorkStopped> {
+        if facet == Facet::OlmV1 {
+            return FoundPackages::all(self).count(facet, counts, work);
+        }
+        let table = self.facet_table();
+        work.draw(Step::FacetValue, table.len(facet))?;
+        for (value, count) in table.values(facet) {
+            counts.add_many(value, count);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn facet_table(&self) -> &FacetTable {
+        self.tables.facets.get_or_init(|| {
+            FacetTable::new(|facet| {
+                let mut counts = FacetCounts::default();
+                // The verdicts of OLM v1 may have to be made, which the caller pays for.
+                if facet != Facet::OlmV1 {
+                    FoundPackages::all(self)
+                        .count(facet, &mut counts, &Work::unlimited())
+                        .expect("unlimited work is not stopped");
+                }
+                counts.in_order()
+            })
+        })
+    }
+
     /// Returns the packages that provide an API at the head of their default channel, ascending.
     fn packages_providing(&self, api: ApiFilter<'_>) -> Vec<u32> {
         let bundles = self.bundle_index().apis.providing(&self.index, api);
@@ -203,23 +239,32 @@ impl Catalog {
 }
 
 impl<'c> FoundPackages<'c> {
+    /// All packages of a catalog.
+    fn all(catalog: &'c Catalog) -> Self {
+        Self {
+            catalog,
+            failed: vec![0; catalog.index.packages.len()],
+            ranks: Vec::new(),
+        }
+    }
+
     /// Iterates over the packages that meet every condition: their indexes in the order of
     /// [`Catalog::packages`], ascending, each with its match.
-    pub fn matches(&self) -> impl Iterator<Item = (u32, SearchMatch)> {
-        let places = self
-            .failed
-            .iter()
-            .enumerate()
-            .filter(|(_, failed)| **failed == 0);
-        places.map(|(place, _)| {
-            (
-                id(place),
-                self.ranks
-                    .get(place)
-                    .copied()
-                    .map_or_else(SearchMatch::default, SearchMatch::from_bits),
-            )
-        })
+    pub fn matches(&self) -> impl DoubleEndedIterator<Item = (u32, SearchMatch)> {
+        let places = 0..id(self.failed.len());
+        places.filter_map(|place| Some((place, self.match_of(place)?)))
+    }
+
+    /// Returns how a package, by its index in the order of [`Catalog::packages`], was found; `None`
+    /// if it fails a condition.
+    ///
+    /// # Panics
+    /// Panics when the index is out of range.
+    pub fn match_of(&self, place: u32) -> Option<SearchMatch> {
+        let place = place as usize;
+        let rank = self.ranks.get(place).copied();
+        (self.failed[place] == 0)
+            .then(|| rank.map_or_else(SearchMatch::default, SearchMatch::from_bits))
     }
 
     /// Counts the packages that meet every condition except the facet's own.
@@ -291,13 +336,13 @@ struct Filtering<'w, 'c> {
 impl<'c> Filtering<'_, 'c> {
     /// Marks the packages that a search does not find, and ranks the others.
     fn search(&mut self, filter: &PackageFilter<'_>) -> Result<(), WorkStopped> {
-        let Some(text) = filter.search else {
+        let Some(query) = &filter.search else {
             return Ok(());
         };
         let catalog = self.found.catalog;
         if let Some(ranks) = catalog
             .search_index()
-            .search(&catalog.index, text, self.work)?
+            .search(&catalog.index, query, self.work)?
         {
             self.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE)?;
             self.found.ranks = ranks;

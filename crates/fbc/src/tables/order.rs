@@ -4,7 +4,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use crate::array::Array;
 use crate::ids::id;
@@ -24,7 +24,7 @@ pub enum BundleSort {
     CreatedAt,
 }
 
-/// The direction in which bundles are sorted. Bundles without the value come last in both.
+/// The direction in which items are sorted. Those without the value come last in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortDirection {
     /// Least first.
@@ -41,19 +41,12 @@ pub(crate) struct BundleOrders {
     created_at: BothWays,
 }
 
-/// An order and its reverse, in which bundles of equal value are in the same order.
+/// An order and its reverse, in which items of equal value are in the same order. Items without a
+/// value come last in both.
 #[derive(Debug)]
-struct BothWays {
-    ascending: BundleOrder,
-    descending: BundleOrder,
-}
-
-/// Ids of all bundles in one order, with a copy for those who keep it longer than the catalog.
-#[derive(Debug)]
-struct BundleOrder {
-    bundles: Array<u32>,
-    /// Made when first asked for: most catalogs are asked for few orders.
-    shared: OnceLock<Arc<[u32]>>,
+pub(crate) struct BothWays {
+    ascending: Array<u32>,
+    descending: Array<u32>,
 }
 
 /// Ranks of all bundles, by bundle id. Equal bundles have equal ranks.
@@ -89,24 +82,20 @@ impl BundleOrders {
 
 impl BundleOrders {
     /// Returns the ids of all bundles, sorted.
-    pub(crate) fn sorted(&self, sort: BundleSort, direction: SortDirection) -> &Arc<[u32]> {
+    pub(crate) fn sorted(&self, sort: BundleSort, direction: SortDirection) -> &[u32] {
         let order = match sort {
             BundleSort::Version => &self.version,
             BundleSort::Name => &self.name,
             BundleSort::CreatedAt => &self.created_at,
         };
-        let BundleOrder { bundles, shared } = match direction {
-            SortDirection::Ascending => &order.ascending,
-            SortDirection::Descending => &order.descending,
-        };
-        shared.get_or_init(|| (**bundles).into())
+        order.get(direction)
     }
 
     pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
-        let both = [&self.version, &self.name, &self.created_at];
-        both.into_iter().try_for_each(|both| {
-            sections.array(&both.ascending.bundles)?;
-            sections.array(&both.descending.bundles)
+        let orders = [&self.version, &self.name, &self.created_at];
+        orders.into_iter().try_for_each(|order| {
+            sections.array(&order.ascending)?;
+            sections.array(&order.descending)
         })
     }
 
@@ -117,8 +106,8 @@ impl BundleOrders {
     ) -> Result<Self, StoredIndexError> {
         let mut order = || -> Result<BothWays, StoredIndexError> {
             Ok(BothWays {
-                ascending: BundleOrder::new(sections.ids_of(bundles, bundles)?),
-                descending: BundleOrder::new(sections.ids_of(bundles, bundles)?),
+                ascending: sections.ids_of(bundles, bundles)?,
+                descending: sections.ids_of(bundles, bundles)?,
             })
         };
         Ok(Self {
@@ -129,22 +118,13 @@ impl BundleOrders {
     }
 }
 
-impl BundleOrder {
-    fn new(bundles: Array<u32>) -> Self {
-        Self {
-            bundles,
-            shared: OnceLock::new(),
-        }
-    }
-}
-
 impl BothWays {
-    /// Sorts bundles by a value; those of equal value stay as they come.
-    fn new<T: Ord>(
-        bundles: impl IntoIterator<Item = u32>,
+    /// Sorts ids by a value; those of equal value stay as they come.
+    pub(crate) fn new<T: Ord>(
+        ids: impl IntoIterator<Item = u32>,
         value: impl Fn(usize) -> Option<T>,
     ) -> Self {
-        let (mut sorted, without): (Vec<u32>, Vec<u32>) = bundles
+        let (mut sorted, without): (Vec<u32>, Vec<u32>) = ids
             .into_iter()
             .partition(|&at| value(at as usize).is_some());
         sorted.sort_by_key(|&at| value(at as usize));
@@ -152,8 +132,16 @@ impl BothWays {
         sorted.sort_by_key(|&at| Reverse(value(at as usize)));
         let descending = sorted.iter().chain(&without).copied().collect();
         Self {
-            ascending: BundleOrder::new(ascending),
-            descending: BundleOrder::new(descending),
+            ascending,
+            descending,
+        }
+    }
+
+    /// Returns the ids, sorted.
+    pub(crate) fn get(&self, direction: SortDirection) -> &[u32] {
+        match direction {
+            SortDirection::Ascending => &self.ascending,
+            SortDirection::Descending => &self.descending,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! length are indexed: shorter ones carry no meaning, longer ones are digests or parts of URLs.
 
 pub(crate) mod fold;
+pub(crate) mod query;
 mod vocabulary;
 
 use std::borrow::Cow;
@@ -19,6 +20,7 @@ use crate::record::NONE;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::postings::Postings;
 use crate::tables::search::fold::{MAX_WORD_LETTERS, fold, for_each_word, truncate_word};
+use crate::tables::search::query::{QueryWord, SearchQuery};
 use crate::tables::search::vocabulary::Vocabulary;
 use crate::work::{Step, Work, WorkStopped};
 
@@ -218,10 +220,10 @@ impl SearchIndex {
     pub(crate) fn search(
         &self,
         index: &ContentIndex,
-        text: &str,
+        query: &SearchQuery,
         work: &Work<'_>,
     ) -> Result<Option<Vec<u32>>, WorkStopped> {
-        let words = fold(text);
+        let words = query.words();
         if words.is_empty() {
             return Ok(None);
         }
@@ -229,14 +231,14 @@ impl SearchIndex {
         let mut ranks = vec![0; index.packages.len()];
         let mut best = vec![u8::MAX; ranks.len()];
         let mut fields = vec![0_u8; ranks.len()];
-        for (at, prefix) in words.iter().enumerate() {
+        for (at, word) in words.iter().enumerate() {
             // A repeated word must not count twice in the rank.
-            if words[..at].contains(prefix) {
+            if words[..at].iter().any(|other| other.text == word.text) {
                 continue;
             }
             work.draw(Step::Package, ranks.len())?;
             best.fill(u8::MAX);
-            self.rank_word(prefix, &mut best, work)?;
+            self.rank_word(word, &mut best, work)?;
             for ((rank, fields), &best) in ranks.iter_mut().zip(&mut fields).zip(&best) {
                 *rank = if best == u8::MAX || *rank == NONE {
                     NONE
@@ -249,7 +251,7 @@ impl SearchIndex {
         if words.len() > 1 {
             work.draw(Step::Package, ranks.len())?;
             best.fill(u8::MAX);
-            self.rank_joined(&words, &mut best, work)?;
+            self.rank_joined(words, &mut best, work)?;
             for ((rank, fields), &best) in ranks.iter_mut().zip(&mut fields).zip(&best) {
                 if best != u8::MAX && distance(best) < *rank {
                     *rank = distance(best);
@@ -264,7 +266,9 @@ impl SearchIndex {
             // No other package has every word in its name.
             let is_whole_name = if *rank <= id(words.len()) {
                 work.draw(Step::Word, 1)?;
-                fold(index.package_name(package)) == words
+                fold(index.package_name(package))
+                    .iter()
+                    .eq(words.iter().map(|word| &word.text))
             } else {
                 false
             };
@@ -283,30 +287,50 @@ impl SearchIndex {
     /// for `redis operator` means the package `redis` too.
     fn rank_joined(
         &self,
-        words: &[String],
+        words: &[QueryWord],
         best: &mut [u8],
         work: &Work<'_>,
     ) -> Result<(), WorkStopped> {
         work.draw(Step::Word, 2)?;
-        let beginning = self.vocabulary.with_prefix(&join(words));
+        let words: Vec<&String> = words.iter().map(|word| &word.text).collect();
+        let beginning = self.vocabulary.with_prefix(&join(&words));
         self.lower_ranks(beginning, Precision::Beginning, best, work)?;
         let whole = self.vocabulary.find(&join(distinct_words(words)));
         self.lower_ranks(whole, Precision::WholeName, best, work)
     }
 
     /// Lowers the rank of each package to that of its best match of a word.
-    fn rank_word(&self, prefix: &str, best: &mut [u8], work: &Work<'_>) -> Result<(), WorkStopped> {
-        let whole = self.vocabulary.find(prefix);
-        self.lower_ranks(whole, Precision::Word, best, work)?;
+    fn rank_word(
+        &self,
+        searched: &QueryWord,
+        best: &mut [u8],
+        work: &Work<'_>,
+    ) -> Result<(), WorkStopped> {
+        let prefix = &searched.text;
         let beginning = self.vocabulary.with_prefix(prefix);
+        let whole = self.vocabulary.whole_of(&beginning, prefix);
+        self.lower_ranks(whole, Precision::Word, best, work)?;
         self.lower_ranks(beginning, Precision::Beginning, best, work)?;
-        if prefix.chars().count() < MIN_TYPO_WORD_LETTERS {
+        if let Some(typos) = &searched.typos {
+            for typo in typos {
+                work.draw(Step::Word, 1)?;
+                let keys = self.vocabulary.with_prefix(typo);
+                self.lower_ranks(keys, Precision::Typo, best, work)?;
+            }
             return Ok(());
         }
-        self.vocabulary.for_each_typo(prefix, |keys| {
+        if !searched.may_have_typo() {
+            return Ok(());
+        }
+        self.vocabulary.for_each_typo(prefix, |keys, _| {
             work.draw(Step::Word, 1)?;
             self.lower_ranks(keys, Precision::Typo, best, work)
         })
+    }
+
+    /// Iterates over the words.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.vocabulary.iter()
     }
 
     fn lower_ranks(
@@ -441,14 +465,11 @@ impl SearchIndexBuilder {
 
 /// Returns the words that tell a package from another: all but the generic ones, or all if each is
 /// generic.
-fn distinct_words(words: &[String]) -> Vec<&String> {
+fn distinct_words<'w>(words: impl IntoIterator<Item = &'w String>) -> Vec<&'w String> {
+    let words: Vec<&String> = words.into_iter().collect();
     let is_distinct = |word: &&String| !GENERIC_WORDS.contains(&word.as_str());
-    let distinct: Vec<_> = words.iter().filter(is_distinct).collect();
-    if distinct.is_empty() {
-        words.iter().collect()
-    } else {
-        distinct
-    }
+    let distinct: Vec<_> = words.iter().copied().filter(is_distinct).collect();
+    if distinct.is_empty() { words } else { distinct }
 }
 
 /// Joins words to one, within the limit of a word.

@@ -97,14 +97,14 @@ fn each_condition_on_packages_selects_what_meets_it() {
         (all(), ["argo", "etcd", "vault"].as_slice()),
         (
             PackageFilter {
-                search: Some("vault"),
+                search: Some("vault".into()),
                 ..all()
             },
             &["vault"],
         ),
         (
             PackageFilter {
-                search: Some(" - "),
+                search: Some(" - ".into()),
                 ..all()
             },
             &["argo", "etcd", "vault"],
@@ -345,7 +345,7 @@ fn a_package_provides_what_the_head_of_its_default_channel_provides() {
 fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
     let catalog = fixture::catalog(CATALOG);
     let filter = PackageFilter {
-        search: Some("git"),
+        search: Some("git".into()),
         names: vec!["argo", "etcd"],
         categories: vec!["Delivery"],
         providers: vec!["CNCF"],
@@ -369,7 +369,7 @@ fn conditions_on_packages_must_all_hold_and_each_facet_ignores_its_own() {
     assert_eq!(packages(&catalog, &filter), ["etcd"]);
     for broken in [
         PackageFilter {
-            search: Some("argo"),
+            search: Some("argo".into()),
             ..filter.clone()
         },
         PackageFilter {

@@ -121,7 +121,8 @@ fn failures(
             .is_none_or(|severity| has_problem(catalog, package, severity))
         && filter
             .search
-            .is_none_or(|text| rank(package, text).is_some());
+            .as_ref()
+            .is_none_or(|query| rank(package, &query.to_text()).is_some());
     (
         conditions
             .into_iter()
@@ -378,7 +379,7 @@ proptest! {
                 .packages()
                 .enumerate()
                 .filter(|&(_, package)| failures(&catalog, package, &filter) == (Vec::new(), false))
-                .map(|(at, package)| (u32::try_from(at).unwrap(), filter.search.map_or_else(Default::default, |text| rank(package, text).unwrap())))
+                .map(|(at, package)| (u32::try_from(at).unwrap(), filter.search.as_ref().map_or_else(Default::default, |query| rank(package, &query.to_text()).unwrap())))
                 .collect();
             let fields = |found: SearchMatch| found.fields().map(SearchField::as_str).collect::<Vec<_>>();
             let matches = found.matches().map(|(place, found)| (place, (found.rank(), fields(found))));

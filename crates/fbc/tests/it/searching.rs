@@ -31,7 +31,7 @@ fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<(&'c str, u32)> {
     let found = catalog
         .find_packages(
             &PackageFilter {
-                search: Some(text),
+                search: Some(text.into()),
                 ..PackageFilter::default()
             },
             &Work::unlimited(),

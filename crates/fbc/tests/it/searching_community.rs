@@ -294,7 +294,7 @@ fn what_people_look_for_comes_first() {
 /// The packages that match, in the order of a list.
 fn search<'c>(catalog: &'c Catalog, text: &str) -> Vec<&'c str> {
     let filter = PackageFilter {
-        search: Some(text),
+        search: Some(text.into()),
         ..PackageFilter::default()
     };
     let found = catalog.find_packages(&filter, &Work::unlimited()).unwrap();

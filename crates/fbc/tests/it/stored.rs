@@ -7,7 +7,8 @@ use bytes::Bytes;
 use fbc::work::Work;
 use fbc::{
     ApiFilter, Bundle, BundleFilter, BundleSort, Catalog, Channel, ChannelEntry, Deprecation,
-    Facet, FacetCounts, Head, MetaFilter, PackageFilter, Property, SortDirection, StoredIndexError,
+    Facet, FacetCounts, Head, MetaFilter, PackageFilter, PackageSort, Property, SearchQuery,
+    SortDirection, StoredIndexError,
 };
 use fbc_read::Origins;
 use fbc_read::json::{JsonText, JsonValue};
@@ -258,7 +259,7 @@ fn answers(catalog: &Catalog) -> String {
         "package",
     ] {
         let filter = PackageFilter {
-            search: Some(search),
+            search: Some(SearchQuery::new(search)),
             ..PackageFilter::default()
         };
         let found = catalog.find_packages(&filter, work).unwrap();
@@ -281,11 +282,29 @@ fn answers(catalog: &Catalog) -> String {
     ] {
         let mut counts = FacetCounts::default();
         all.count(facet, &mut counts, work).unwrap();
-        let _ = writeln!(text, "facet {:?}", counts.in_order());
+        let mut all_counts = FacetCounts::default();
+        catalog
+            .count_packages(facet, &mut all_counts, work)
+            .unwrap();
+        let _ = writeln!(
+            text,
+            "facet {:?} {:?}",
+            counts.in_order(),
+            all_counts.in_order()
+        );
     }
     for sort in [BundleSort::Version, BundleSort::Name, BundleSort::CreatedAt] {
         for direction in [SortDirection::Ascending, SortDirection::Descending] {
             let _ = writeln!(text, "order {:?}", catalog.sorted_bundles(sort, direction));
+        }
+    }
+    for sort in [
+        PackageSort::DisplayName,
+        PackageSort::CreatedAt,
+        PackageSort::CapabilityLevel,
+    ] {
+        for direction in [SortDirection::Ascending, SortDirection::Descending] {
+            let _ = writeln!(text, "order {:?}", catalog.sorted_packages(sort, direction));
         }
     }
     let _ = writeln!(

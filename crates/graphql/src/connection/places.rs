@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Places in the order of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Places {
+pub(crate) enum Places<'a> {
     /// Consecutive places.
     Range(Range<u32>),
+    /// Consecutive places, the last one first.
+    Reversed(Range<u32>),
     /// All places, in an order that the catalog keeps.
-    Sorted(Arc<[u32]>),
+    Sorted(&'a [u32]),
     /// Any places.
     List(Rc<[RankedPlace]>),
 }
@@ -24,10 +25,15 @@ pub(crate) struct RankedPlace {
     pub(crate) rank: u32,
 }
 
-impl Places {
+impl Places<'_> {
     /// The first `count` places.
     pub(crate) fn all(count: usize) -> Self {
         Self::range(0..count)
+    }
+
+    /// The first `count` places, the last one first.
+    pub(crate) fn all_reversed(count: usize) -> Self {
+        Self::Reversed(0..u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// Consecutive places; no catalog has more than 2^32 objects.
@@ -39,7 +45,7 @@ impl Places {
     /// Number of places.
     pub(crate) fn count(&self) -> usize {
         match self {
-            Self::Range(range) => range.len(),
+            Self::Range(range) | Self::Reversed(range) => range.len(),
             Self::Sorted(places) => places.len(),
             Self::List(list) => list.len(),
         }
@@ -50,6 +56,10 @@ impl Places {
         match self {
             Self::Range(range) => RankedPlace {
                 place: range.start + u32::try_from(index).unwrap_or(u32::MAX),
+                rank: 0,
+            },
+            Self::Reversed(range) => RankedPlace {
+                place: range.end - 1 - u32::try_from(index).unwrap_or(u32::MAX),
                 rank: 0,
             },
             Self::Sorted(places) => RankedPlace {
@@ -77,7 +87,7 @@ impl Places {
     }
 }
 
-impl FromIterator<u32> for Places {
+impl FromIterator<u32> for Places<'_> {
     fn from_iter<I: IntoIterator<Item = u32>>(places: I) -> Self {
         Self::List(
             places
@@ -94,14 +104,16 @@ mod tests {
 
     #[test]
     fn an_index_leads_to_its_place() {
-        let places = |places: &Places| {
+        let places = |places: &Places<'_>| {
             (0..places.count())
                 .map(|at| places.get(at).place)
                 .collect::<Vec<_>>()
         };
         assert_eq!(places(&Places::range(3..6)), [3, 4, 5]);
         assert_eq!(places(&[7, 2].into_iter().collect()), [7, 2]);
-        assert_eq!(places(&Places::Sorted([1, 0, 2].into())), [1, 0, 2]);
+        assert_eq!(places(&Places::all_reversed(3)), [2, 1, 0]);
+        assert_eq!(places(&Places::all_reversed(0)), [0; 0]);
+        assert_eq!(places(&Places::Sorted(&[1, 0, 2])), [1, 0, 2]);
     }
 
     #[test]

@@ -226,7 +226,8 @@ pub(crate) fn engine_of(all: impl IntoIterator<Item = Served>, limits: Limits) -
     Engine::new(publish(all).1, "test", limits)
 }
 
-fn publish(all: impl IntoIterator<Item = Served>) -> (CatalogsWriter, Catalogs) {
+/// Publishes some catalogs.
+pub(crate) fn publish(all: impl IntoIterator<Item = Served>) -> (CatalogsWriter, Catalogs) {
     let (mut writer, reader) = catalogs();
     for served in all {
         writer.publish(served);

@@ -1,11 +1,12 @@
 //! Pages over many catalogs: what they cost, their order, and what a refused one says.
 
+use fbc::work::{Step, UNIT};
 use serde_json::{Value, json};
-use serving::Served;
+use serving::{CatalogMetadata, Served};
 
 use super::fixture::{ask, code, data, engine_of, served};
-use crate::Engine;
 use crate::limits::Limits;
+use crate::{Engine, Request};
 
 const CATALOGS: u8 = 4;
 
@@ -22,6 +23,18 @@ const ORDERS: [&str; 6] = [
     "{field: NAME, direction: ASC}",
     "{field: CREATED_AT}",
     "{field: CREATED_AT, direction: ASC}",
+];
+
+/// Orders of packages.
+const PACKAGE_ORDERS: [&str; 8] = [
+    "{field: NAME}",
+    "{field: NAME, direction: DESC}",
+    "{field: RELEVANCE}",
+    "{field: DISPLAY_NAME}",
+    "{field: CREATED_AT}",
+    "{field: CREATED_AT, direction: DESC}",
+    "{field: CAPABILITY_LEVEL}",
+    "{field: CAPABILITY_LEVEL, direction: DESC}",
 ];
 
 /// A catalog whose bundles share versions and times of creation; one bundle of each package has
@@ -74,9 +87,10 @@ fn nodes(engine: &Engine, arguments: &str) -> Vec<Value> {
 
 #[test]
 fn a_page_in_any_order_costs_its_items_and_not_the_catalogs() {
-    // The root, the connection and five bundles.
+    // The root, the connection, its `pageInfo` and four bundles; and for 240 bundles of each catalog
+    // eight places on the way to the cursor.
     let engine = engine(Limits {
-        work: 7,
+        work: 7 + 16,
         ..Limits::default()
     });
     for order in ORDERS {
@@ -93,6 +107,100 @@ fn a_page_in_any_order_costs_its_items_and_not_the_catalogs() {
             );
         }
     }
+}
+
+#[test]
+fn a_page_looks_once_at_each_catalog_and_halves_its_way_to_a_cursor() {
+    const ITEMS: u64 = 20;
+    let content = catalog(1).content;
+    for count in [1, 10, 100, 400] {
+        let catalogs = (0..count).map(|at| {
+            Served::new(
+                format!("c{at:03}"),
+                content.clone(),
+                CatalogMetadata::default(),
+            )
+        });
+        let engine = engine_of(catalogs, Limits::default());
+        let lists = ORDERS
+            .map(|order| ("bundles", format!("orderBy: {order}"), 8))
+            .into_iter()
+            .chain(PACKAGE_ORDERS.map(|order| ("packages", format!("orderBy: {order}"), 5)));
+        for (connection, order, halvings) in lists {
+            let page = |after: &str| {
+                let query = format!(
+                    "{{ {connection}(first: {ITEMS}, {order}{after}) {{ pageInfo {{ endCursor }} nodes {{ name }} }} }}"
+                );
+                let request = Request {
+                    query: Some(query.into()),
+                    extensions: json!({"cost": true}).as_object().cloned(),
+                    ..Request::default()
+                };
+                serde_json::from_slice::<Value>(&engine.execute(&request).body).unwrap()
+            };
+            let work = |page: &Value| {
+                page["extensions"]["cost"]["actualQueryCost"]
+                    .as_u64()
+                    .unwrap()
+            };
+            let seeks = |places: u64| {
+                let counted = if count == 1 {
+                    0
+                } else {
+                    places.saturating_sub(ITEMS)
+                };
+                (counted * Step::Seek.price()).div_ceil(UNIT)
+            };
+            let first = page("");
+            let objects = 3 + first["data"][connection]["nodes"].as_array().unwrap().len() as u64;
+            assert_eq!(
+                work(&first),
+                objects + seeks(count),
+                "{count} {connection} {order}"
+            );
+            let cursor = &first["data"][connection]["pageInfo"]["endCursor"];
+            let next = page(&format!(", after: {cursor}"));
+            let objects = 3 + next["data"][connection]["nodes"].as_array().unwrap().len() as u64;
+            let places = count + count * halvings;
+            assert_eq!(
+                work(&next),
+                objects + seeks(places),
+                "{count} {connection} {order}"
+            );
+        }
+    }
+}
+
+#[test]
+fn equal_contents_are_searched_once() {
+    let content = catalog(1).content;
+    let work = |count: usize| {
+        let catalogs = (0..count).map(|at| {
+            Served::new(
+                format!("c{at}"),
+                content.clone(),
+                CatalogMetadata::default(),
+            )
+        });
+        let engine = engine_of(catalogs, Limits::default());
+        [
+            "packages(filter: {search: \"p01\"})",
+            "bundles(filter: {versionRange: \">=1.0.0\"})",
+            "metas(filter: {schema: \"olm.bundle\"})",
+        ]
+        .map(|list| {
+            let request = Request {
+                query: Some(format!("{{ {list} {{ totalCount }} }}").into()),
+                extensions: json!({"cost": true}).as_object().cloned(),
+                ..Request::default()
+            };
+            let body: Value = serde_json::from_slice(&engine.execute(&request).body).unwrap();
+            body["extensions"]["cost"]["actualQueryCost"]
+                .as_u64()
+                .unwrap()
+        })
+    };
+    assert_eq!(work(1), work(40));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `BundleConnection`: filters and orders bundles.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
 use fbc::{Bundle, BundleFilter, BundleKey, BundleSort, BundleVersion, Catalog};
@@ -71,7 +70,8 @@ impl<'a> ResponseWriter<'a> {
         let mut sources = Vec::with_capacity(catalogs.len());
         for &served in catalogs {
             let places = if let Some(filter) = &filter {
-                let key = ScanKey::new(field, served, filter.packages.first().copied());
+                let package = filter.packages.first().copied();
+                let key = ScanKey::of_content(field, served, package);
                 let found = self
                     .scans
                     .places
@@ -110,20 +110,20 @@ impl<'a> ResponseWriter<'a> {
 }
 
 /// Returns all bundles of a catalog, in an order, which the catalog keeps.
-fn all(catalog: &Catalog, order: BundleOrder) -> Places {
+fn all(catalog: &Catalog, order: BundleOrder) -> Places<'_> {
     match order.sorted(catalog) {
-        Some(sorted) => Places::Sorted(Arc::clone(sorted)),
+        Some(sorted) => Places::Sorted(sorted),
         None => Places::all(catalog.bundles().len()),
     }
 }
 
 /// Returns the bundles of a catalog that match a filter, in an order.
-fn find(
-    served: &Served,
+fn find<'a>(
+    served: &'a Served,
     filter: &BundleFilter<'_>,
     order: BundleOrder,
     work: &Work<'_>,
-) -> Result<Places, WorkStopped> {
+) -> Result<Places<'a>, WorkStopped> {
     let catalog = &served.content.catalog;
     let places = catalog.find_bundles(filter, work)?;
     if let Some(sorted) = order.sorted(catalog) {
@@ -171,7 +171,7 @@ fn find(
 }
 
 /// Returns those of all bundles, which are sorted, that were found.
-fn pick(sorted: &[u32], found: &[u32]) -> Places {
+fn pick(sorted: &[u32], found: &[u32]) -> Places<'static> {
     let mut is_found = vec![false; sorted.len()];
     for &place in found {
         is_found[place as usize] = true;
@@ -208,7 +208,7 @@ impl BundleOrder {
 
     /// Returns all bundles of a catalog in this order; `None` where that is the order of the
     /// catalog.
-    fn sorted(self, catalog: &Catalog) -> Option<&Arc<[u32]>> {
+    fn sorted(self, catalog: &Catalog) -> Option<&[u32]> {
         let (sort, direction) = match self {
             Self::Natural => return None,
             Self::Version(direction) => (BundleSort::Version, direction),
@@ -253,11 +253,32 @@ impl<'a> ConnectionItem<'a> for BundleItem<'a> {
     }
 
     fn key(self) -> BundleItemKey<'a> {
+        let InCatalog { served, item } = self.bundle;
+        let key = match self.order {
+            BundleOrder::Natural | BundleOrder::Version(_) => item.key(),
+            // Versions are parsed only where they are compared.
+            BundleOrder::Name(_) | BundleOrder::CreatedAt(_) => BundleKey {
+                package: item.package().name(),
+                version: None,
+                name: item.name(),
+            },
+        };
         BundleItemKey {
-            key: self.bundle.item.key(),
+            key,
             created_at: self.created_at(),
-            catalog: &self.bundle.served.name,
+            catalog: &served.name,
         }
+    }
+
+    fn compare_with(self, order: BundleOrder, key: &BundleItemKey<'_>) -> Ordering {
+        // On most of the path of a binary search the package decides, and no version is parsed.
+        if order == BundleOrder::Natural {
+            let by_package = self.bundle.item.package().name().cmp(key.key.package);
+            if by_package.is_ne() {
+                return by_package;
+            }
+        }
+        Self::compare(order, &self.key(), key)
     }
 
     fn key_from_cursor(order: BundleOrder, cursor: &OpaqueKey) -> Option<BundleItemKey<'_>> {

@@ -82,7 +82,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 let places = writer
                     .scans
                     .places
-                    .get_or_scan(ScanKey::new(field, served, None), || {
+                    .get_or_scan(ScanKey::of_catalog(field, served), || {
                         self.problems(field, writer.work)
                     })?;
                 let source = ConnectionSource { served, places };
@@ -95,7 +95,7 @@ impl<'a> Object<'a> for CatalogObject<'a> {
                 );
             }
             CatalogField::Packages => {
-                return writer.packages(vec![served], Vec::new(), field);
+                return writer.packages(&[served], Vec::new(), field);
             }
             CatalogField::Package => {
                 let package = writer.package_by_name(served, "name", field)?;
@@ -130,7 +130,11 @@ impl<'a> CatalogObject<'a> {
     }
 
     /// Returns the problems that match the arguments `package` and `severity` of a field.
-    fn problems(self, field: &'a PlannedField<'a>, work: &Work<'_>) -> Result<Places, WorkStopped> {
+    fn problems(
+        self,
+        field: &'a PlannedField<'a>,
+        work: &Work<'_>,
+    ) -> Result<Places<'a>, WorkStopped> {
         let arguments = arguments(field);
         let package = arguments.string("package");
         let errors_only = arguments.string("severity") == Some("ERROR");

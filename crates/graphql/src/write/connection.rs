@@ -1,10 +1,11 @@
 //! Connection types, their edges and `PageInfo`, for every type of node.
 
+use fbc::work::Step;
 use fbc::{SearchField, SearchMatch};
 
 use super::facets::PackageFacets;
 use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
-use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate};
+use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate, seeks};
 use crate::fields::{
     BundleConnectionField, BundleEdgeField, MetaConnectionField, MetaEdgeField, ObjectField,
     PackageConnectionField, PackageEdgeField, PageInfoField, ProblemConnectionField,
@@ -140,6 +141,7 @@ impl<'a> ResponseWriter<'a> {
         unlisted: usize,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
+        self.draw_seeks(sources, field)?;
         match paginate::<T>(sources, order, arguments(field), self.context.limits) {
             Ok(mut page) => {
                 page.total += unlisted;
@@ -153,6 +155,18 @@ impl<'a> ResponseWriter<'a> {
             }
             Err(message) => self.bad_user_input(field, message),
         }
+    }
+
+    /// Draws the work of finding where the page of a connection begins in each catalog.
+    pub(super) fn draw_seeks(
+        &mut self,
+        sources: &[ConnectionSource<'a>],
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        let seeks = seeks(sources, arguments(field), self.context.limits);
+        self.work
+            .draw(Step::Seek, seeks)
+            .map_err(|_| self.stopped_search(field, sources.len(), None))
     }
 
     fn optional_cursor<T: ConnectionNode<'a>>(&mut self, item: Option<&T>) {

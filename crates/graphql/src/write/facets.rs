@@ -1,5 +1,6 @@
 //! `PackageFacets`: counts packages per value of each facet.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use fbc::work::{Step, Work, WorkStopped};
@@ -22,11 +23,19 @@ use crate::filter::{
 
 /// The type `PackageFacets`.
 pub(super) struct PackageFacets<'a> {
-    filter: PackageFilter<'a>,
-    /// Matching packages of each selected catalog.
-    found: Vec<(&'a Served, Rc<FoundPackages<'a>>)>,
-    /// Catalogs that are not selected, in which nothing was searched yet.
+    /// `None` if every package matches.
+    filter: Option<PackageFilter<'a>>,
+    /// Matching packages of each selected catalog, by name.
+    found: Vec<FacetSource<'a>>,
+    /// Catalogs that are not selected, by name, in which nothing was searched yet.
     others: Vec<&'a Served>,
+}
+
+/// Packages of a catalog that facets count.
+pub(super) struct FacetSource<'a> {
+    pub(super) served: &'a Served,
+    /// The matching packages; `None` if every package matches.
+    pub(super) found: Option<Rc<FoundPackages<'a>>>,
 }
 
 /// A value of a facet with its count; the type of the value selects that of the schema.
@@ -48,8 +57,8 @@ impl<'a> PackageFacets<'a> {
     /// Creates the facets of the packages that a filter found; `others` are the catalogs that are
     /// not selected.
     pub(super) fn new(
-        filter: PackageFilter<'a>,
-        found: Vec<(&'a Served, Rc<FoundPackages<'a>>)>,
+        filter: Option<PackageFilter<'a>>,
+        found: Vec<FacetSource<'a>>,
         others: Vec<&'a Served>,
     ) -> Self {
         Self {
@@ -59,32 +68,63 @@ impl<'a> PackageFacets<'a> {
         }
     }
 
-    /// Counts the packages of the selected catalogs by the values of a facet.
+    /// Counts the packages of the selected catalogs by the values of a facet: once for all catalogs
+    /// of one content.
     fn count(&self, facet: Facet, work: &Work<'_>) -> Result<FacetCounts<'a>, WorkStopped> {
         let mut counts = FacetCounts::default();
-        for (_, found) in &self.found {
-            found.count(facet, &mut counts, work)?;
+        for (source, times) in self.distinct() {
+            if times == 1 {
+                source.count(facet, &mut counts, work)?;
+                continue;
+            }
+            let mut once = FacetCounts::default();
+            source.count(facet, &mut once, work)?;
+            work.draw(Step::FacetValue, once.len())?;
+            counts.add_all(&once, times);
         }
         Ok(counts)
+    }
+
+    /// Returns the selected catalogs whose packages differ, each with the number of those with the
+    /// same.
+    fn distinct(&self) -> Vec<(&FacetSource<'a>, u32)> {
+        let mut distinct: Vec<(&FacetSource<'a>, u32)> = Vec::new();
+        let mut known = HashMap::with_capacity(self.found.len());
+        for source in &self.found {
+            let at = *known.entry(source.address()).or_insert(distinct.len());
+            match distinct.get_mut(at) {
+                Some((_, times)) => *times += 1,
+                None => distinct.push((source, 1)),
+            }
+        }
+        distinct
     }
 
     /// Counts the packages of every catalog, also of those that are not selected.
     fn count_by_catalog(&self, work: &Work<'_>) -> Result<FacetCounts<'a>, WorkStopped> {
         let mut counts = FacetCounts::default();
-        let mut add = |served: &'a Served, found: &FoundPackages<'_>| {
-            work.draw(Step::Package, served.content.catalog.packages().len())?;
-            let matches = u32::try_from(found.matches().count()).unwrap_or(u32::MAX);
+        let mut add = |served: &'a Served, found: Option<&FoundPackages<'_>>| {
+            let packages = served.content.catalog.packages().len();
+            let matches = if let Some(found) = found {
+                work.draw(Step::Package, packages)?;
+                found.matches().count()
+            } else {
+                work.draw(Step::FacetValue, 1)?;
+                packages
+            };
+            let matches = u32::try_from(matches).unwrap_or(u32::MAX);
             counts.add_many(FacetValue::Text(&served.name), matches);
             Ok(())
         };
-        for (served, found) in &self.found {
-            add(served, found)?;
+        for FacetSource { served, found } in &self.found {
+            add(served, found.as_deref())?;
         }
         for served in &self.others {
-            add(
-                served,
-                &served.content.catalog.find_packages(&self.filter, work)?,
-            )?;
+            let found = match &self.filter {
+                Some(filter) => Some(served.content.catalog.find_packages(filter, work)?),
+                None => None,
+            };
+            add(served, found.as_ref())?;
         }
         Ok(counts)
     }
@@ -111,15 +151,47 @@ impl<'a> PackageFacets<'a> {
 
     /// Returns the display name of a catalog.
     fn display_name(&self, name: &'a str) -> &'a str {
-        let all = self
+        let compare = |served: &Served| served.name.as_str().cmp(name);
+        let selected = self
             .found
-            .iter()
-            .map(|(served, _)| *served)
-            .chain(self.others.iter().copied());
-        let served = all.into_iter().find(|served| served.name == name);
+            .binary_search_by(|source| compare(source.served))
+            .map(|at| self.found[at].served);
+        let served = selected.or_else(|_| {
+            self.others
+                .binary_search_by(|served| compare(served))
+                .map(|at| self.others[at])
+        });
         served
+            .ok()
             .and_then(|served| served.metadata.display_name.as_deref())
             .unwrap_or(name)
+    }
+}
+
+impl<'a> FacetSource<'a> {
+    /// Counts the matching packages by the values of a facet.
+    fn count(
+        &self,
+        facet: Facet,
+        counts: &mut FacetCounts<'a>,
+        work: &Work<'_>,
+    ) -> Result<(), WorkStopped> {
+        match &self.found {
+            Some(found) => found.count(facet, counts, work),
+            None => self
+                .served
+                .content
+                .catalog
+                .count_packages(facet, counts, work),
+        }
+    }
+
+    /// Address of what is counted, which catalogs of one content share.
+    fn address(&self) -> usize {
+        match &self.found {
+            Some(found) => Rc::as_ptr(found).addr(),
+            None => self.served.content.catalog.index_address(),
+        }
     }
 }
 
@@ -167,9 +239,9 @@ impl<'a> Object<'a> for &PackageFacets<'a> {
         }
         // One catalog may be selected often; several are selected at the root only.
         let found = match &self.found[..] {
-            [(served, _)] => {
+            [FacetSource { served, .. }] => {
                 let work = writer.work;
-                let key = ScanKey::new(field, served, None);
+                let key = ScanKey::of_catalog(field, served);
                 writer
                     .scans
                     .facets

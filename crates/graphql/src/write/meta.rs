@@ -55,16 +55,16 @@ impl<'a> ResponseWriter<'a> {
         for &served in catalogs {
             let places = match &filter {
                 Some(filter) => {
-                    let found =
-                        self.scans
-                            .places
-                            .get_or_scan(ScanKey::new(field, served, None), || {
-                                served
-                                    .content
-                                    .catalog
-                                    .find_metas(filter, self.work)
-                                    .map(|found| found.into_iter().collect())
-                            });
+                    let found = self.scans.places.get_or_scan(
+                        ScanKey::of_content(field, served, None),
+                        || {
+                            served
+                                .content
+                                .catalog
+                                .find_metas(filter, self.work)
+                                .map(|found| found.into_iter().collect())
+                        },
+                    );
                     found.map_err(|_| self.stopped_search(field, catalogs.len(), None))?
                 }
                 None => Places::all(served.content.catalog.meta_count()),

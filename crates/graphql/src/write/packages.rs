@@ -5,23 +5,24 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
-use fbc::{Package, PackageFilter, SearchMatch};
+use fbc::{Catalog, Package, PackageFilter, PackageSort, SearchMatch};
 use jiff::Timestamp;
 use serving::Served;
 
 use super::connection::{Connection, ConnectionNode};
-use super::facets::PackageFacets;
+use super::facets::{FacetSource, PackageFacets};
 use super::scans::{PackageScan, ScanKey};
-use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
+use super::{
+    COLLECTED_CONTENTS, InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments,
+};
 use crate::coercion::Arguments;
 use crate::connection::{
-    ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate, sort,
+    ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate,
 };
-use crate::fields::{FieldId, PackageConnectionField, PackageEdgeField, PackageField};
+use crate::fields::{PackageConnectionField, PackageEdgeField, PackageField};
 use crate::filter;
 use crate::input::{self, OrderInput, PackageOrderField};
 use crate::opaque_key::{KeyTag, OpaqueKey};
-use crate::plan::ValuePlan;
 
 /// A package as an item of a connection.
 #[derive(Clone, Copy)]
@@ -36,6 +37,16 @@ struct PackageItem<'a> {
 struct PackageOrder {
     field: PackageOrderField,
     direction: Direction,
+}
+
+/// How a catalog keeps its packages in an order.
+enum KeptOrder {
+    /// In the order of their names.
+    Names(Direction),
+    /// Sorted by a value.
+    Sorted(PackageSort),
+    /// Not at all: a search ranks them.
+    Relevance,
 }
 
 /// A value that packages are ordered by.
@@ -56,54 +67,59 @@ struct PackageKey<'k> {
     catalog: &'k str,
 }
 
-const FACETS: FieldId = FieldId::PackageConnection(PackageConnectionField::Facets);
-
 impl<'a> ResponseWriter<'a> {
     /// Writes the connection of the packages of some catalogs; `others` are the other catalogs that
     /// are served, which the facet `catalogs` counts too.
     pub(super) fn packages(
         &mut self,
-        catalogs: Vec<&'a Served>,
+        catalogs: &[&'a Served],
         others: Vec<&'a Served>,
         field: &'a PlannedField<'a>,
     ) -> WriteResult {
         let arguments = arguments(field);
-        let filter = match filter::packages(arguments) {
+        let mut filter = match filter::packages(arguments) {
             Ok(filter) => filter,
             Err(error) => return self.bad_user_input(field, error.to_string()),
         };
+        let query = filter.as_mut().and_then(|filter| filter.search.as_mut());
+        if let Some(query) = query
+            && catalogs.len() >= COLLECTED_CONTENTS
+            && let Some(words) = self.context.search_words.get(self.context.snapshot)
+        {
+            let resolved = std::mem::take(query).with_typos_of(&words, self.work);
+            *query = resolved.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
+        }
         let searches = filter
             .as_ref()
             .is_some_and(|filter| filter.search.is_some());
         let order = PackageOrder::new(arguments, searches);
-        let is_plain = filter.is_none()
-            && order.field == PackageOrderField::Name
-            && order.direction == Direction::Ascending;
-        let counts = matches!(&field.value, ValuePlan::Object(plan) if plan.fields.iter().any(|field| field.id == FACETS));
-        if is_plain && !counts {
-            let all = |served: &'a Served| ConnectionSource {
-                served,
-                places: Places::all(served.content.catalog.packages().len()),
+        let mut found = Vec::with_capacity(catalogs.len());
+        let mut sources = Vec::with_capacity(catalogs.len());
+        for &served in catalogs {
+            let (found_here, places) = match &filter {
+                None => (None, order.all(&served.content.catalog)),
+                Some(filter) => {
+                    // Problems depend on more than the content.
+                    let key = if filter.problem_severity.is_some() {
+                        ScanKey::of_catalog(field, served)
+                    } else {
+                        ScanKey::of_content(field, served, None)
+                    };
+                    let scan = self.scans.packages.get_or_scan(key, || {
+                        find(&served.content.catalog, filter, order, self.work)
+                    });
+                    let scan =
+                        scan.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
+                    (Some(scan.found), scan.places)
+                }
             };
-            let sources: Vec<_> = catalogs.into_iter().map(all).collect();
-            return self.connection::<PackageItem<'_>>(&sources, order, field);
-        }
-        let filter = filter.unwrap_or_default();
-        let mut found = Vec::new();
-        let mut sources = Vec::new();
-        for &served in &catalogs {
-            let key = ScanKey::new(field, served, None);
-            let scan = self
-                .scans
-                .packages
-                .get_or_scan(key, || find(served, &filter, order, self.work));
-            let scan = scan.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
-            found.push((served, scan.found));
-            sources.push(ConnectionSource {
+            found.push(FacetSource {
                 served,
-                places: scan.places,
+                found: found_here,
             });
+            sources.push(ConnectionSource { served, places });
         }
+        self.draw_seeks(&sources, field)?;
         let page =
             match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
                 Ok(page) => page,
@@ -122,25 +138,43 @@ impl<'a> ResponseWriter<'a> {
 
 /// Finds packages in a catalog, in an order.
 fn find<'a>(
-    served: &'a Served,
+    catalog: &'a Catalog,
     filter: &PackageFilter<'_>,
     order: PackageOrder,
     work: &Work<'_>,
 ) -> Result<PackageScan<'a>, WorkStopped> {
-    let found = served.content.catalog.find_packages(filter, work)?;
-    let mut list: Vec<_> = found
-        .matches()
-        .map(|(place, found)| RankedPlace {
-            place,
-            rank: found.to_bits(),
-        })
-        .collect();
-    // Names and times are compared, where bundles have ranks.
-    work.draw(Step::SortStep, 4 * sort_steps(list.len()))?;
-    sort::<PackageItem<'_>>(served, &mut list, order);
+    let found = catalog.find_packages(filter, work)?;
+    let ranked = |place, found: SearchMatch| RankedPlace {
+        place,
+        rank: found.to_bits(),
+    };
+    let matches = || found.matches().map(|(place, found)| ranked(place, found));
+    let list: Rc<[RankedPlace]> = match order.kept() {
+        KeptOrder::Names(Direction::Ascending) => matches().collect(),
+        KeptOrder::Names(Direction::Descending) => matches().rev().collect(),
+        KeptOrder::Sorted(sort) => {
+            let sorted = catalog.sorted_packages(sort, order.direction.into());
+            work.draw(Step::Package, sorted.len())?;
+            sorted
+                .iter()
+                .filter_map(|&place| Some(ranked(place, found.match_of(place)?)))
+                .collect()
+        }
+        KeptOrder::Relevance => {
+            let mut list: Vec<_> = matches().collect();
+            work.draw(Step::SortStep, sort_steps(list.len()))?;
+            let rank = |ranked: &RankedPlace| SearchMatch::from_bits(ranked.rank).rank();
+            // The catalog has its packages by name.
+            list.sort_unstable_by(|a, b| {
+                let by_rank = order.direction.apply(rank(a).cmp(&rank(b)));
+                by_rank.then(a.place.cmp(&b.place))
+            });
+            list.into()
+        }
+    };
     Ok(PackageScan {
         found: Rc::new(found),
-        places: Places::List(list.into()),
+        places: Places::List(list),
     })
 }
 
@@ -157,6 +191,29 @@ impl PackageOrder {
                 PackageOrderField::Name
             },
             direction: Direction::Ascending,
+        }
+    }
+
+    /// Returns all packages of a catalog, in this order, which the catalog keeps.
+    fn all(self, catalog: &Catalog) -> Places<'_> {
+        let count = catalog.packages().len();
+        match self.kept() {
+            KeptOrder::Names(Direction::Descending) => Places::all_reversed(count),
+            // Without a search, all packages are equally relevant.
+            KeptOrder::Names(Direction::Ascending) | KeptOrder::Relevance => Places::all(count),
+            KeptOrder::Sorted(sort) => {
+                Places::Sorted(catalog.sorted_packages(sort, self.direction.into()))
+            }
+        }
+    }
+
+    fn kept(self) -> KeptOrder {
+        match self.field {
+            PackageOrderField::Name => KeptOrder::Names(self.direction),
+            PackageOrderField::Relevance => KeptOrder::Relevance,
+            PackageOrderField::DisplayName => KeptOrder::Sorted(PackageSort::DisplayName),
+            PackageOrderField::CreatedAt => KeptOrder::Sorted(PackageSort::CreatedAt),
+            PackageOrderField::CapabilityLevel => KeptOrder::Sorted(PackageSort::CapabilityLevel),
         }
     }
 

@@ -48,7 +48,7 @@ impl<'a> Object<'a> for QueryObject<'a> {
             QueryField::CatalogStatuses => writer.catalog_statuses(field),
             QueryField::Packages => {
                 let catalogs = self.catalogs(field, writer)?;
-                writer.packages(catalogs.selected, catalogs.others, field)
+                writer.packages(&catalogs.selected, catalogs.others, field)
             }
             QueryField::Package => {
                 let package = self.package(field, "name", writer)?;

@@ -1,5 +1,6 @@
 //! Scans of a request: the items that a field found in a catalog, cached so that the same field of
-//! the same object is evaluated once, however often the object is selected.
+//! the same object is evaluated once, however often the object is selected, and once for all
+//! catalogs of one content.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use crate::connection::Places;
 /// Results of scans, by field and object. Their size is bounded by the work that making them took.
 #[derive(Default)]
 pub(super) struct Scans<'a> {
-    pub(super) places: ScanCache<Places>,
+    pub(super) places: ScanCache<Places<'a>>,
     pub(super) packages: ScanCache<PackageScan<'a>>,
     pub(super) facets: ScanCache<FacetScan<'a>>,
 }
@@ -26,7 +27,7 @@ pub(super) struct ScanCache<T>(HashMap<ScanKey, T>);
 #[derive(Clone)]
 pub(super) struct PackageScan<'a> {
     pub(super) found: Rc<FoundPackages<'a>>,
-    pub(super) places: Places,
+    pub(super) places: Places<'a>,
 }
 
 /// Values of a facet with their counts.
@@ -36,17 +37,32 @@ pub(super) type FacetScan<'a> = Rc<[(FacetValue<'a>, u32)]>;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ScanKey {
     field: usize,
-    served: usize,
+    /// The catalog, or the index that catalogs of one content share.
+    scanned: usize,
     /// The package of `Package.bundles`.
     package: usize,
 }
 
 impl ScanKey {
-    /// The scan of a catalog by a field, or of one of its packages.
-    pub(super) fn new(field: &PlannedField<'_>, served: &Served, package: Option<&str>) -> Self {
+    /// The scan of a catalog by a field, whose result may depend on more than the content.
+    pub(super) fn of_catalog(field: &PlannedField<'_>, served: &Served) -> Self {
         Self {
             field: std::ptr::from_ref(field).addr(),
-            served: std::ptr::from_ref(served).addr(),
+            scanned: std::ptr::from_ref(served).addr(),
+            package: 0,
+        }
+    }
+
+    /// The scan of a content by a field, or of one of its packages. Catalogs that share the content
+    /// share the result.
+    pub(super) fn of_content(
+        field: &PlannedField<'_>,
+        served: &Served,
+        package: Option<&str>,
+    ) -> Self {
+        Self {
+            field: std::ptr::from_ref(field).addr(),
+            scanned: served.content.catalog.index_address(),
             package: package.map_or(0, |name| name.as_ptr().addr()),
         }
     }

@@ -14,7 +14,7 @@ use crate::names::are_ends;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Distinct words, sorted by their bytes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Vocabulary {
     text: Text,
     /// End offset of each word.
@@ -68,7 +68,12 @@ impl Vocabulary {
 
     /// Returns the index of a word, as a range that is empty if there is no such word.
     pub(super) fn find(&self, word: &str) -> Range<usize> {
-        let Range { start, end } = self.with_prefix(word);
+        self.whole_of(&self.with_prefix(word), word)
+    }
+
+    /// Returns the index of a word, as a range, among the words that begin with it.
+    pub(super) fn whole_of(&self, beginning: &Range<usize>, word: &str) -> Range<usize> {
+        let Range { start, end } = *beginning;
         let has_word = start < end && self.get(start) == word;
         start..start + usize::from(has_word)
     }
@@ -78,22 +83,27 @@ impl Vocabulary {
         self.narrow(&(0..self.ends.len()), 0, prefix)
     }
 
+    /// Iterates over the words.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|at| self.get(at))
+    }
+
     /// Calls `each` with the indexes of words that have `word` as prefix after one edit: an
-    /// additional, missing or wrong letter, or two transposed letters. Indexes may repeat and may
-    /// include exact matches of the prefix.
+    /// additional, missing or wrong letter, or two transposed letters; and with the length of that
+    /// prefix in bytes. Indexes may repeat and may include exact matches of the prefix.
     ///
     /// # Errors
     /// The first error of `each`, which ends the walk.
     pub(super) fn for_each_typo<E>(
         &self,
         word: &str,
-        mut each: impl FnMut(Range<usize>) -> Result<(), E>,
+        mut each: impl FnMut(Range<usize>, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         // The words that share the prefix before the current letter.
         let mut range = 0..self.ends.len();
         for (at, letter) in word.char_indices() {
             let rest = &word[at + letter.len_utf8()..];
-            each(self.narrow(&range, at, rest))?;
+            each(self.narrow(&range, at, rest), at + rest.len())?;
             if let Some(next) = rest.chars().next() {
                 let after = &rest[next.len_utf8()..];
                 let swapped = self.narrow(&range, at, next.encode_utf8(&mut [0; 4]));
@@ -102,11 +112,13 @@ impl Vocabulary {
                     at + next.len_utf8(),
                     letter.encode_utf8(&mut [0; 4]),
                 );
-                each(self.narrow(&swapped, at + next.len_utf8() + letter.len_utf8(), after))?;
+                let end = at + next.len_utf8() + letter.len_utf8();
+                each(self.narrow(&swapped, end, after), end + after.len())?;
             }
             self.for_each_branch(&range, at, |branch, end| {
-                each(self.narrow(&branch, end, rest))?;
-                each(self.narrow(&branch, end, &word[at..]))
+                each(self.narrow(&branch, end, rest), end + rest.len())?;
+                let tail = &word[at..];
+                each(self.narrow(&branch, end, tail), end + tail.len())
             })?;
             range = self.narrow(&range, at, letter.encode_utf8(&mut [0; 4]));
             if range.is_empty() {
@@ -147,7 +159,11 @@ impl Vocabulary {
             word[..word.len().min(rest.len())].cmp(rest.as_bytes())
         };
         let start = bisect(range, |place| compare(place).is_lt());
-        start..bisect(&(start..range.end), |place| compare(place).is_eq())
+        // Most edits of a word are in no vocabulary, and then one look tells.
+        if start == range.end || compare(start).is_ne() {
+            return start..start;
+        }
+        start..bisect(&(start + 1..range.end), |place| compare(place).is_eq())
     }
 }
 

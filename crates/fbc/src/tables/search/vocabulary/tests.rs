@@ -33,7 +33,7 @@ fn is_one_edit(a: &[char], b: &[char]) -> bool {
 fn with_typo<'a>(words: &'a Vocabulary, wanted: &str) -> BTreeSet<&'a str> {
     let mut found: BTreeSet<_> = words.with_prefix(wanted).map(|at| words.get(at)).collect();
     let nothing_fails: Result<(), std::convert::Infallible> =
-        words.for_each_typo(wanted, |places| {
+        words.for_each_typo(wanted, |places, _| {
             found.extend(places.map(|at| words.get(at)));
             Ok(())
         });
