@@ -286,12 +286,12 @@ impl LoaderTask {
                 },
                 Some(request) = self.requests.recv() => self.add_refresh(request),
                 Some(expected) = self.expected.recv() => self.expect(expected),
-                // Before the attempts, which end with the tasks.
-                Some(indexed) = self.indexed.recv() => self.replace_index(&indexed, &observe),
                 attempt = attempts.recv() => match attempt {
                     Some(attempt) => self.apply(&attempt, &observe),
                     None => break,
                 },
+                // After the attempts: only what was published can be replaced.
+                Some(indexed) = self.indexed.recv() => self.replace_index(&indexed, &observe),
                 Some(damaged) = damaged.recv() => if let Some(attempts) = &sender {
                     self.reload_damaged(&damaged, attempts, &observe);
                 },
@@ -312,6 +312,10 @@ impl LoaderTask {
             }
         }
         drop(check);
+        // The tasks have sent these before they ended.
+        while let Ok(indexed) = self.indexed.try_recv() {
+            self.replace_index(&indexed, &observe);
+        }
         // Tasks hold the store. Another loader can open it once they have ended.
         while self.tasks.join_next().await.is_some() {}
     }
@@ -804,7 +808,8 @@ impl LoaderTask {
                 verification: published.verification.clone(),
                 is_withdrawn: false,
             };
-            self.publish(&spec, &desired, true);
+            // The background work on the content goes on.
+            self.publish(&spec, &desired, false);
             observe(LoaderEvent::Indexed(spec.name, content.clone()));
         }
     }
