@@ -75,8 +75,8 @@ const CATEGORIES: [&str; 8] = [
 struct Measured {
     what: &'static str,
     query: String,
-    /// Whether [`MOST`] holds for it.
-    is_first_page: bool,
+    /// [`MOST`] applies to it.
+    is_limited: bool,
 }
 
 /// Measures requests over many catalogs of different contents, and over copies of one.
@@ -102,7 +102,7 @@ fn measure(what: &str, contents: &[Content]) {
     for Measured {
         what,
         query,
-        is_first_page,
+        is_limited,
     } in requests
     {
         let times: Vec<_> = engines
@@ -117,7 +117,7 @@ fn measure(what: &str, contents: &[Content]) {
         let columns = columns.concat();
         println!("  {what:<44}{columns}{:>10.2}{units:>7}", exponent(&times));
         let most = times.last().expect("counts");
-        if is_first_page && *most > MOST {
+        if is_limited && *most > MOST {
             report(
                 what,
                 &format!("{most:.2?}"),
@@ -137,11 +137,11 @@ fn measure(what: &str, contents: &[Content]) {
 /// Requests over all catalogs, and the look-up of one package.
 fn requests(one: &Engine) -> Vec<Measured> {
     let mut all = Vec::new();
-    let mut add = |what, is_first_page, query: String| {
+    let mut add = |what, is_limited, query: String| {
         all.push(Measured {
             what,
             query,
-            is_first_page,
+            is_limited,
         });
     };
     add(

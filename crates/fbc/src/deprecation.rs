@@ -3,7 +3,8 @@
 use fbc_read::json::JsonText;
 
 use crate::catalog::Catalog;
-use crate::record::{DeprecationRecord, NONE};
+use crate::ids::NONE;
+use crate::record::DeprecationRecord;
 
 /// A deprecation of a package, channel or bundle: an entry of an `olm.deprecations`.
 #[derive(Clone, Copy)]

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+/// The id of no object, where an id is optional.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// A range of ids, as records have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable)]
 #[repr(C)]

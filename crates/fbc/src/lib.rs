@@ -41,7 +41,7 @@
 //! | `check` | the rules of `opm validate` |
 //! | `find`, `requirement` | bundles, packages and blobs that meet conditions, facets, completions |
 //! | `build` | builds a catalog of lines |
-//! | `stored`, `sections`, `array` | the index as bytes, and a catalog that reads it from them in place |
+//! | `stored`, `sections`, `array`, `strings` | the index as bytes, and a catalog that reads it from them in place |
 //! | [`outline`] | names and hashes of a catalog, and the difference of two |
 //! | [`similar`] | names that are spelled like a wanted one |
 //! | [`work`] | the budget of loops over content |
@@ -155,6 +155,7 @@ mod schema;
 mod sections;
 pub mod similar;
 mod stored;
+mod strings;
 mod summary;
 mod tables;
 pub mod work;

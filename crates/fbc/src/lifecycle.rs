@@ -11,9 +11,9 @@ use fbc_grammar::version::Version;
 use fbc_read::json::JsonText;
 
 use crate::bundle::Bundle;
+use crate::ids::NONE;
 use crate::metadata::lists;
 use crate::package::Package;
-use crate::record::NONE;
 use crate::work::{Step, Work, WorkStopped};
 
 /// Support of a minor version of a package.

@@ -13,13 +13,13 @@ use fbc_read::problem::{Problem, ProblemCode, ProblemCollector, optional_name};
 use crate::array::Array;
 use crate::blobs::{BlobLocations, Findings, RawBlobs};
 use crate::decode::{BlobBody, DecodedBlob, DecodedDeprecation, DecodedEntry};
-use crate::ids::{IdRange, id};
+use crate::ids::{IdRange, NONE, id};
 use crate::index::{ContentIndex, count_schemas};
 use crate::key::BundleKey;
 use crate::names::{Name, NameTable};
 use crate::record::{
     BundleRecord, ChannelRecord, DeprecationRecord, EntryRecord, GvkRecord, HeadRecord, MetaRecord,
-    NONE, PackageRecord, Payload, PropertyRecord, RequirementRecord,
+    PackageRecord, Payload, PropertyRecord, RequirementRecord,
 };
 
 /// Records of an index that is being built, as [`ContentIndex`] has them.

@@ -6,9 +6,9 @@ use std::io;
 use hashbrown::HashMap;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::array::{Array, Text};
-use crate::ids::id;
+use crate::array::Array;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
+use crate::strings::{StringList, StringListBuilder};
 
 /// Id of a string in a [`NameTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable)]
@@ -17,16 +17,11 @@ pub(crate) struct Name(u32);
 
 /// Interned strings in one buffer.
 #[derive(Debug, Default)]
-pub(crate) struct NameTable {
-    text: Text,
-    /// End offset of each string.
-    ends: Array<u32>,
-}
+pub(crate) struct NameTable(StringList);
 
 /// Interns strings while a catalog is built; the finished table does not borrow from the lines.
 pub(crate) struct NameInterner<'a> {
-    text: String,
-    ends: Vec<u32>,
+    strings: StringListBuilder,
     known: HashMap<Cow<'a, str>, Name>,
 }
 
@@ -60,7 +55,7 @@ impl NameTable {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.0.len()
     }
 
     /// Returns whether a name is absent or has a string.
@@ -69,16 +64,20 @@ impl NameTable {
     }
 
     pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
-        sections.text(&self.text)?;
-        sections.array(&self.ends)
+        self.0.write(sections)
     }
 
     pub(crate) fn read(sections: &mut SectionReader) -> Result<Self, StoredIndexError> {
-        let names = Self {
-            text: sections.text()?,
-            ends: sections.array()?,
-        };
-        sections.check(are_ends(&names.ends, &names.text))?;
+        StringList::read(sections).map(Self)
+    }
+
+    /// Reads a section of names of this table in place; none is absent.
+    pub(crate) fn read_names(
+        &self,
+        sections: &mut SectionReader,
+    ) -> Result<Array<Name>, StoredIndexError> {
+        let names: Array<Name> = sections.array()?;
+        sections.check(names.iter().all(|name| name.index() < self.len()))?;
         Ok(names)
     }
 
@@ -86,21 +85,14 @@ impl NameTable {
         if name.is_none() {
             return None;
         }
-        let at = name.0 as usize;
-        let start = if at == 0 {
-            0
-        } else {
-            self.ends[at - 1] as usize
-        };
-        Some(&self.text[start..self.ends[at] as usize])
+        Some(self.0.get(name.index()))
     }
 }
 
 impl<'a> NameInterner<'a> {
     pub(crate) fn new() -> Self {
         Self {
-            text: String::new(),
-            ends: Vec::new(),
+            strings: StringListBuilder::default(),
             known: HashMap::new(),
         }
     }
@@ -109,24 +101,12 @@ impl<'a> NameInterner<'a> {
         if let Some(&name) = self.known.get(&text) {
             return name;
         }
-        let name = Name(id(self.ends.len()));
-        self.text.push_str(&text);
-        self.ends.push(id(self.text.len()));
+        let name = Name(self.strings.push(&text));
         self.known.insert(text, name);
         name
     }
 
     pub(crate) fn finish(self) -> NameTable {
-        NameTable {
-            text: Text::new(self.text),
-            ends: Array::new(self.ends),
-        }
+        NameTable(self.strings.finish())
     }
-}
-
-/// Returns whether these are the ends of strings that make up a text.
-pub(crate) fn are_ends(ends: &[u32], text: &str) -> bool {
-    ends.is_sorted()
-        && ends.last().map_or(0, |&end| end as usize) == text.len()
-        && ends.iter().all(|&end| text.is_char_boundary(end as usize))
 }

@@ -7,9 +7,9 @@ use fbc_read::json::JsonText;
 use crate::bundle::Bundle;
 use crate::catalog::{Catalog, Meta, PackageProblems};
 use crate::deprecation::Deprecation;
-use crate::ids::{IdRange, id, ids};
+use crate::ids::{IdRange, NONE, id, ids};
 use crate::property::{Property, properties};
-use crate::record::{ChannelRecord, EntryRecord, HeadRecord, NONE, PackageRecord};
+use crate::record::{ChannelRecord, EntryRecord, HeadRecord, PackageRecord};
 use crate::tables::icons::Icon;
 use crate::work::{Step, Work, WorkStopped};
 

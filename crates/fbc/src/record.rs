@@ -4,11 +4,8 @@ use std::sync::Arc;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::ids::IdRange;
+use crate::ids::{IdRange, NONE};
 use crate::names::Name;
-
-/// The id of no object, where an id is optional.
-pub(crate) const NONE: u32 = u32::MAX;
 
 /// A slice of a blob's line. An empty one stands for an absent value, because no JSON value is
 /// empty.

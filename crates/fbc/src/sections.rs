@@ -22,8 +22,7 @@ use bytes::Bytes;
 use zerocopy::IntoBytes as _;
 
 use crate::array::{Array, Stored, Text};
-use crate::names::{Name, NameTable};
-use crate::record::NONE;
+use crate::ids::NONE;
 
 /// The first bytes of a stored index.
 const MAGIC: [u8; 8] = *b"fbcindex";
@@ -131,13 +130,6 @@ impl SectionReader {
         Ok(ids)
     }
 
-    /// Reads names of this table in place; none is absent.
-    pub(crate) fn names(&mut self, table: &NameTable) -> Result<Array<Name>, StoredIndexError> {
-        let names: Array<Name> = self.array()?;
-        self.check(names.iter().all(|name| name.index() < table.len()))?;
-        Ok(names)
-    }
-
     /// Reads a text in place.
     pub(crate) fn text(&mut self) -> Result<Text, StoredIndexError> {
         let bytes = self.bytes()?;
@@ -185,7 +177,7 @@ impl SectionReader {
 }
 
 /// Returns whether all ids are less than `limit`.
-fn are_below(ids: &[u32], limit: usize) -> bool {
+pub(crate) fn are_below(ids: &[u32], limit: usize) -> bool {
     // Without a way out of the loop, so that it is vectorized.
     let highest = ids.iter().fold(0, |highest, &id| id.max(highest));
     ids.is_empty() || (highest as usize) < limit

@@ -14,12 +14,12 @@ use fbc_read::problem::Problems;
 
 use crate::blobs::BlobLocations;
 use crate::catalog::Catalog;
-use crate::ids::IdRange;
+use crate::ids::{IdRange, NONE};
 use crate::index::{ContentIndex, count_schemas};
 use crate::names::{Name, NameTable};
 use crate::outline::Outline;
-use crate::record::{HeadRecord, NONE, Payload, Span};
-use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
+use crate::record::{HeadRecord, Payload, Span};
+use crate::sections::{SectionReader, SectionWriter, StoredIndexError, are_below};
 use crate::tables::Tables;
 use crate::tables::bundles::BundleIndex;
 use crate::tables::completions::Completions;
@@ -70,37 +70,46 @@ impl Catalog {
         origins: &Origins,
         problems: Problems,
     ) -> Result<Self, StoredIndexError> {
-        let mut sections = SectionReader::new(index)?;
-        let index = ContentIndex::read(&mut sections, content)?;
         let BlobLocations { files, lines } = BlobLocations::new(origins);
-        sections.check(lines.len() == index.metas.len())?;
-        let tables = Tables::read(&mut sections, &index)?;
-        sections.finish()?;
+        let StoredRecords { index, tables } = StoredRecords::read(content, index, lines.len())?;
         let mut catalog = Self::new(index, files, lines);
         catalog.tables = Arc::new(tables);
         catalog.set_problems(problems);
         Ok(catalog)
     }
-}
 
-impl Catalog {
     /// Returns the same catalog with its records and tables in the bytes that [`Catalog::write_index`]
     /// wrote for it.
     ///
     /// # Errors
     /// Fails as [`Catalog::open_stored`] does.
     pub fn with_stored_index(&self, index: Bytes) -> Result<Self, StoredIndexError> {
-        let mut sections = SectionReader::new(index)?;
-        let index = ContentIndex::read(&mut sections, self.content().clone())?;
-        sections.check(index.metas.len() == self.meta_count())?;
-        let tables = Tables::read(&mut sections, &index)?;
-        sections.finish()?;
+        let StoredRecords { index, tables } =
+            StoredRecords::read(self.content().clone(), index, self.meta_count())?;
         Ok(self.with_index(Arc::new(index), Arc::new(tables)))
     }
 
     /// Returns whether its records and tables are those of a stored index.
     pub fn has_stored_index(&self) -> bool {
         self.index.is_stored
+    }
+}
+
+/// All that a stored index has.
+struct StoredRecords {
+    index: ContentIndex,
+    tables: Tables,
+}
+
+impl StoredRecords {
+    /// Reads the index of a content with so many blobs.
+    fn read(content: Bytes, index: Bytes, blobs: usize) -> Result<Self, StoredIndexError> {
+        let mut sections = SectionReader::new(index)?;
+        let index = ContentIndex::read(&mut sections, content)?;
+        sections.check(index.metas.len() == blobs)?;
+        let tables = Tables::read(&mut sections, &index)?;
+        sections.finish()?;
+        Ok(Self { index, tables })
     }
 }
 
@@ -222,8 +231,6 @@ impl ContentIndex {
                 && has(deprecation.name)
                 && has_text(deprecation.meta, deprecation.message)
         });
-        let are_ids = |ids: &[u32], limit: usize| ids.iter().all(|&id| (id as usize) < limit);
-
         metas
             && packages
             && channels
@@ -235,9 +242,9 @@ impl ContentIndex {
             && self.skips.iter().copied().all(has)
             && self.bundles_by_name.len() == bundles
             && self.bundles_by_image.len() == bundles
-            && are_ids(&self.bundles_by_name, bundles)
-            && are_ids(&self.bundles_by_image, bundles)
-            && are_ids(&self.placements, self.entries.len())
+            && are_below(&self.bundles_by_name, bundles)
+            && are_below(&self.bundles_by_image, bundles)
+            && are_below(&self.placements, self.entries.len())
     }
 
     /// Returns whether there are these properties, with values in the line of a blob.

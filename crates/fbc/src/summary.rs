@@ -12,11 +12,10 @@ use crate::array::Array;
 use crate::bundle::Bundle;
 use crate::catalog::Catalog;
 use crate::csv_enums::{CapabilityLevel, InstallModes};
-use crate::ids::{IdRange, id};
+use crate::ids::{IdRange, NONE, id};
 use crate::metadata::{first_sentence, short_name};
 use crate::names::{Name, NameInterner};
 use crate::package::{Head, Package};
-use crate::record::NONE;
 use crate::tables::search::fold::fold_text;
 use crate::tables::summaries::{Summaries, SummaryFacts, SummaryRecord};
 

@@ -316,8 +316,10 @@ impl LoaderTask {
         while let Ok(indexed) = self.indexed.try_recv() {
             self.replace_index(&indexed, &observe);
         }
-        // Tasks hold the store. Another loader can open it once they have ended.
+        // Tasks hold the store, and so do the threads that they have started, which outlive a task that
+        // was aborted. Another loader can open the store once all have ended.
         while self.tasks.join_next().await.is_some() {}
+        self.pipeline.wait_until_idle().await;
     }
 
     /// Adds a refresh request to its source. If the catalog is not desired, dropping the request
@@ -808,8 +810,7 @@ impl LoaderTask {
                 verification: published.verification.clone(),
                 is_withdrawn: false,
             };
-            // The background work on the content goes on.
-            self.publish(&spec, &desired, false);
+            self.publish(&spec, &desired, true);
             observe(LoaderEvent::Indexed(spec.name, content.clone()));
         }
     }

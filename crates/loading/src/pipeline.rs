@@ -447,9 +447,20 @@ impl LoadPipeline {
             // The thread outlives a caller that was aborted, and holds the permit until it ends.
             let _permit = permit;
             let _context = context.attach();
-            work(&pipeline)
+            let done = work(&pipeline);
+            // Before the permit, which tells that the store is not held any more.
+            drop(pipeline);
+            done
         });
         done.await?
+    }
+
+    /// Waits until no thread works for this pipeline.
+    pub(crate) async fn wait_until_idle(&self) {
+        for semaphore in [&self.serialized, &self.background, &self.compression] {
+            // Always granted: no semaphore is closed.
+            let _permit = semaphore.acquire().await;
+        }
     }
 
     /// Runs a stage in its own span, and records its duration whether or not it succeeds.

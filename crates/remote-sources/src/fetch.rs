@@ -80,7 +80,7 @@ pub struct Download {
 }
 
 /// A request that is sent until it is answered by something other than a redirect.
-struct Request<'a> {
+struct DownloadRequest<'a> {
     client: &'a HttpClient,
     reference: &'a RemoteReference,
     instance: Option<&'a str>,
@@ -146,7 +146,7 @@ impl HttpClient {
     ) -> Result<Fetched, RemoteError> {
         let reference = fetch.reference;
         let limits = self.settings().limits;
-        let request = Request {
+        let request = DownloadRequest {
             client: self,
             reference,
             instance: fetch.instance,
@@ -186,7 +186,7 @@ impl HttpClient {
     }
 }
 
-impl Request<'_> {
+impl DownloadRequest<'_> {
     /// Downloads a file once.
     async fn fetch(
         &self,

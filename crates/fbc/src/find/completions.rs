@@ -7,10 +7,9 @@ use fbc_grammar::version::compare_api_versions;
 
 use crate::catalog::Catalog;
 use crate::gvk::GroupVersionKind;
-use crate::ids::id;
+use crate::ids::{NONE, id};
 use crate::names::NameTable;
 use crate::package::Package;
-use crate::record::NONE;
 use crate::tables::completions::{
     CompletionItem, CompletionKind, CompletionMatch, Completions, CompletionsBuilder, beginning,
 };

@@ -73,13 +73,13 @@ impl BundleIndex {
     ) -> Result<Self, StoredIndexError> {
         let bundles = index.bundles.len();
         let apis = ApiIndex::read(sections, index)?;
-        let required_packages = sections.names(&index.names)?;
+        let required_packages = index.names.read_names(sections)?;
         Ok(Self {
             apis,
             requiring: Postings::read(sections, required_packages.len(), bundles)?,
             required_packages,
             by_name: sections.ids_of(bundles, bundles)?,
-            types: sections.names(&index.names)?,
+            types: index.names.read_names(sections)?,
         })
     }
 

@@ -11,10 +11,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::array::{Array, Text};
 use crate::gvk::GroupVersionKind;
-use crate::ids::{IdRange, id};
+use crate::ids::{IdRange, NONE, id};
 use crate::index::ContentIndex;
 use crate::names::{Name, NameInterner, NameTable};
-use crate::record::NONE;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::search::fold::fold_text;
 

@@ -22,9 +22,8 @@ use fbc_read::json::{JsonCursor, JsonError, JsonKind, is_field};
 use fbc_read::manifest::EncodedBytes;
 
 use crate::array::Array;
-use crate::ids::id;
+use crate::ids::{NONE, id};
 use crate::index::ContentIndex;
-use crate::record::NONE;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// The icon of a package: an image of a known type. An SVG may contain scripts; a server must

@@ -3,9 +3,8 @@
 use std::io;
 
 use crate::array::Array;
-use crate::ids::id;
+use crate::ids::{NONE, id};
 use crate::index::ContentIndex;
-use crate::record::NONE;
 use crate::schema::LIFECYCLE_SCHEMA;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 

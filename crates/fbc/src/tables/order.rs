@@ -7,10 +7,9 @@ use std::io;
 use std::sync::OnceLock;
 
 use crate::array::Array;
-use crate::ids::id;
+use crate::ids::{NONE, id};
 use crate::index::ContentIndex;
 use crate::key::BundleVersion;
-use crate::record::NONE;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Value that bundles are sorted by.

@@ -7,7 +7,7 @@ use crate::tables::order::{BothWays, SortDirection};
 pub enum PackageSort {
     /// Folded display name.
     DisplayName,
-    /// When the bundle was created that the metadata comes from, in microseconds.
+    /// Time of creation of the bundle that the metadata comes from, in microseconds.
     CreatedAt,
     /// Capability level.
     CapabilityLevel,

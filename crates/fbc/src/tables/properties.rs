@@ -150,7 +150,7 @@ impl Platforms {
     /// Reads the platforms of so many bundles. The statements, of which there are few, are copied.
     fn read(sections: &mut SectionReader, bundles: usize) -> Result<Self, StoredIndexError> {
         let names = NameTable::read(sections)?;
-        let architectures = sections.names(&names)?;
+        let architectures = names.read_names(sections)?;
         let versions: Array<VersionRecord> = sections.array()?;
         let records: Array<StatementRecord> = sections.array()?;
         let is_whole = |record: &StatementRecord| {

@@ -14,9 +14,8 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use crate::array::Array;
-use crate::ids::id;
+use crate::ids::{NONE, id};
 use crate::index::ContentIndex;
-use crate::record::NONE;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 use crate::tables::postings::Postings;
 use crate::tables::search::fold::{MAX_WORD_LETTERS, fold, for_each_word, truncate_word};

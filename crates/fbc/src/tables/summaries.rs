@@ -7,10 +7,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::array::Array;
 use crate::csv_enums::{CapabilityLevel, InstallModes};
-use crate::ids::IdRange;
+use crate::ids::{IdRange, NONE};
 use crate::index::ContentIndex;
 use crate::names::{Name, NameTable};
-use crate::record::NONE;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
 /// Summaries of all packages, in package order.
@@ -142,7 +141,7 @@ impl Summaries {
         index: &ContentIndex,
     ) -> Result<Self, StoredIndexError> {
         let names = NameTable::read(sections)?;
-        let words = sections.names(&names)?;
+        let words = names.read_names(sections)?;
         let records: Array<SummaryRecord> = sections.array()?;
         let bundles = index.bundles.len();
         let is_whole = |record: &SummaryRecord| {

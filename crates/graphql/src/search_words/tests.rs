@@ -72,7 +72,7 @@ fn a_search_finds_the_same_with_less_work() {
         );
     }
 
-    // What is published later, and has a word that no other catalog has.
+    // A catalog that is published later has a word that no other catalog has.
     writer.publish(catalog(100));
     writer.withdraw("c0");
     let expected = ["word200", "wrod201", "word0", "wodr1"].map(|text| search(&engine, text));

@@ -39,7 +39,7 @@ struct PackageOrder {
     direction: Direction,
 }
 
-/// How a catalog keeps its packages in an order.
+/// The form in which a catalog keeps its packages in an order.
 enum KeptOrder {
     /// In the order of their names.
     Names(Direction),

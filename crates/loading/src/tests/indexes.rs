@@ -54,7 +54,7 @@ async fn a_content_is_published_again_with_its_stored_index_and_the_same_revisio
             .shares_index_with(&other.content.catalog)
     );
 
-    // What replaces a content is published with its index at once.
+    // A content that replaces another one is published with its stored index at once.
     folders.write("a", ARGO);
     let replaced = watching.report().await;
     assert_eq!(packages(&replaced), Some(vec!["argo".to_owned()]));

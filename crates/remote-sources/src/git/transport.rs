@@ -82,7 +82,7 @@ struct Answer<'a> {
 }
 
 /// A request.
-struct Request<'r> {
+struct GitRequest<'r> {
     method: Method,
     url: Url,
     checked: Option<&'r CheckedTarget>,
@@ -158,7 +158,7 @@ impl<'a> Remote<'a> {
         let mut checked = None;
         let mut answer = None;
         for _ in 0..=MAX_REDIRECTS {
-            let request = Request {
+            let request = GitRequest {
                 method: Method::GET,
                 url: url.clone(),
                 checked: checked.as_ref(),
@@ -302,7 +302,7 @@ impl<'a> Remote<'a> {
     async fn post(&self, body: Vec<u8>) -> Result<Answer<'a>, RemoteError> {
         let server = self.server.as_ref();
         let base = server.map_or(self.reference.url(), |server| &server.base);
-        let request = Request {
+        let request = GitRequest {
             method: Method::POST,
             url: below(base, UPLOAD_PACK),
             checked: server.and_then(|server| server.checked.as_ref()),
@@ -316,10 +316,10 @@ impl<'a> Remote<'a> {
     /// Sends a request once. Returns the headers of a redirect as the inner error.
     async fn send(
         &self,
-        request: Request<'_>,
+        request: GitRequest<'_>,
     ) -> Result<Result<Answer<'a>, HeaderMap>, RemoteError> {
         let limits = self.client.settings().limits;
-        let Request {
+        let GitRequest {
             method,
             url,
             checked,

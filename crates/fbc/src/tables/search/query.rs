@@ -20,8 +20,8 @@ pub struct SearchQuery {
 #[derive(Clone, Debug)]
 pub(crate) struct QueryWord {
     pub(crate) text: String,
-    /// What words of catalogs begin with that are meant by this one with a typo; `None` if each
-    /// catalog must find out.
+    /// Beginnings of the words of catalogs that this word may mean, if it has a typo; `None` if each
+    /// catalog must find them.
     pub(crate) typos: Option<Vec<String>>,
 }
 

@@ -8,62 +8,40 @@ use std::cmp::Ordering;
 use std::io;
 use std::ops::Range;
 
-use crate::array::{Array, Text};
-use crate::ids::id;
-use crate::names::are_ends;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
+use crate::strings::{StringList, StringListBuilder};
 
 /// Distinct words, sorted by their bytes.
 #[derive(Debug, Default)]
-pub(super) struct Vocabulary {
-    text: Text,
-    /// End offset of each word.
-    ends: Array<u32>,
-}
+pub(super) struct Vocabulary(StringList);
 
 impl Vocabulary {
     /// Creates a vocabulary from sorted, distinct words.
     pub(super) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
-        let mut text = String::new();
-        let mut ends = Vec::new();
+        let mut strings = StringListBuilder::default();
         for word in words {
-            text.push_str(word);
-            ends.push(id(text.len()));
+            strings.push(word);
         }
-        Self {
-            text: Text::new(text),
-            ends: Array::new(ends),
-        }
+        Self(strings.finish())
     }
 
     /// Returns the number of words.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.0.len()
     }
 
     pub(super) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
-        sections.text(&self.text)?;
-        sections.array(&self.ends)
+        self.0.write(sections)
     }
 
     pub(super) fn read(sections: &mut SectionReader) -> Result<Self, StoredIndexError> {
-        let words = Self {
-            text: sections.text()?,
-            ends: sections.array()?,
-        };
-        sections.check(are_ends(&words.ends, &words.text))?;
-        Ok(words)
+        StringList::read(sections).map(Self)
     }
 
     /// Returns the word at an index.
     #[inline]
     pub(super) fn get(&self, at: usize) -> &str {
-        let start = if at == 0 {
-            0
-        } else {
-            self.ends[at - 1] as usize
-        };
-        &self.text[start..self.ends[at] as usize]
+        self.0.get(at)
     }
 
     /// Returns the index of a word, as a range that is empty if there is no such word.
@@ -80,7 +58,7 @@ impl Vocabulary {
 
     /// Returns the indexes of the words with a prefix.
     pub(super) fn with_prefix(&self, prefix: &str) -> Range<usize> {
-        self.narrow(&(0..self.ends.len()), 0, prefix)
+        self.narrow(&(0..self.len()), 0, prefix)
     }
 
     /// Iterates over the words.
@@ -100,7 +78,7 @@ impl Vocabulary {
         mut each: impl FnMut(Range<usize>, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         // The words that share the prefix before the current letter.
-        let mut range = 0..self.ends.len();
+        let mut range = 0..self.len();
         for (at, letter) in word.char_indices() {
             let rest = &word[at + letter.len_utf8()..];
             each(self.narrow(&range, at, rest), at + rest.len())?;
