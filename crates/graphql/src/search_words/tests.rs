@@ -1,9 +1,11 @@
 //! The words of many catalogs: what a search finds with them, and when there are any.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use serving::{CatalogMetadata, CatalogsWriter, Served, Visibility};
+use tokio::time::timeout;
 
 use super::{COLLECTED_CONTENTS, CollectedWords};
 use crate::limits::Limits;
@@ -172,8 +174,13 @@ async fn words_are_collected_in_the_background_after_a_search_missed_them() {
     let collecting = Arc::clone(&engine);
     let task = tokio::spawn(async move { collecting.collect_missed_search_words().await });
     let (_, work) = search(&engine, "databsae");
-    while search(&engine, "databsae").1 == work {
-        tokio::task::yield_now().await;
-    }
+    let collected = async {
+        while search(&engine, "databsae").1 == work {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(10), collected)
+        .await
+        .expect("they are collected");
     task.abort();
 }
