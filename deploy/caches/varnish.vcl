@@ -37,7 +37,12 @@ sub vcl_recv {
     if (client.ip !~ purgers) {
       return (synth(403, "Not allowed to purge"));
     }
-    ban("req.url ~ .");
+    # Responses of one catalog have the key catalog/NAME, those of several the key catalogs.
+    if (req.http.Surrogate-Key) {
+      ban("obj.http.Surrogate-Key == " + req.http.Surrogate-Key);
+    } else {
+      ban("req.url ~ .");
+    }
     return (synth(200, "Purged"));
   }
   if (req.http.Upgrade) {
@@ -89,6 +94,7 @@ sub vcl_pipe {
 }
 
 sub vcl_deliver {
+  unset resp.http.Surrogate-Key;
   if (obj.hits > 0) {
     set resp.http.X-Cache = "HIT";
   } else {

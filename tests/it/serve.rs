@@ -477,3 +477,42 @@ fn shared_caches_may_reuse_responses_for_the_time_that_the_flag_says() {
         assert!(!control.contains("s-maxage"), "{path}: {control}");
     }
 }
+
+#[test]
+fn shared_caches_may_purge_the_responses_of_one_catalog() {
+    let folders = Folders::new();
+    folders.catalog("a", ETCD);
+    folders.catalog("b", ETCD);
+    let key = |server: &Server, path: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let response = exchange(server.address, head.as_bytes(), false);
+        assert_eq!(response.status, 200, "{path}");
+        response.header("surrogate-key")
+    };
+    let graphql = |query: &str| {
+        let query: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        format!("/graphql?query={query}")
+    };
+    let one = graphql(r#"{catalog(name:"b"){digest}}"#);
+    let both = graphql(r#"{one:catalog(name:"a"){digest} other:catalog(name:"b"){digest}}"#);
+    let missing = graphql(r#"{catalog(name:"c"){digest}}"#);
+    let volatile = graphql("{catalogStatuses{name}}");
+    let sources = [folders.text("a"), folders.text("b")];
+
+    let plain = Server::start(&folders, &[&sources[0], &sources[1]]);
+    assert_eq!(key(&plain, &one), None);
+    drop(plain);
+
+    let flags = [&*sources[0], &sources[1], "--shared-cache-max-age", "5s"];
+    let shared = Server::start(&folders, &flags);
+    // The second response to each comes from the caches of the server.
+    for path in [&one, &one, "/renovate/b/etcd"] {
+        assert_eq!(key(&shared, path).as_deref(), Some("catalog/b"), "{path}");
+    }
+    for path in [&both, &both, &missing, &graphql("{catalogs{name}}")] {
+        assert_eq!(key(&shared, path).as_deref(), Some("catalogs"), "{path}");
+    }
+    for path in [&*volatile, "/catalogs/a/api/v1/all"] {
+        assert_eq!(key(&shared, path), None, "{path}");
+    }
+}

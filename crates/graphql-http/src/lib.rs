@@ -28,8 +28,8 @@ use axum::routing::get;
 use graphql::errors::{Code, Error, Outcome};
 use graphql::limits::IntrospectionPolicy;
 use graphql::metrics::{OperationKind, RequestResult};
-use graphql::{Engine, PreparedRequest, Request, SDL};
-use http_content::cache_control::REVALIDATE;
+use graphql::{Engine, PreparedRequest, Request, SDL, Validator};
+use http_content::cache_control::{self, REVALIDATE};
 use http_content::negotiation::AcceptableCodings;
 use http_content::preconditions::{PreconditionResult, Validators};
 use serving::Catalogs;
@@ -62,11 +62,19 @@ struct GraphqlService {
     streams: FairSemaphore<Peer>,
     /// Permits for WebSocket connections.
     sockets: FairSemaphore<Peer>,
-    /// Origins whose pages may open a WebSocket, besides the server's own.
-    origins: Box<[HeaderValue]>,
+    settings: GraphqlHttpSettings,
     /// Validators of the schema's text.
     schema: Validators,
     metrics: TransportMetrics,
+}
+
+/// Settings of GraphQL over HTTP.
+#[derive(Clone, Debug, Default)]
+pub struct GraphqlHttpSettings {
+    /// Origins whose pages may open a `WebSocket`, besides the server's own; `*` is every origin.
+    pub origins: Vec<HeaderValue>,
+    /// Responses that caches may store have the header `Surrogate-Key`.
+    pub has_surrogate_keys: bool,
 }
 
 /// GraphQL over HTTP: the responses of an engine, within budgets that all connections share.
@@ -111,9 +119,9 @@ const IMMUTABLE: &str = "public, max-age=86400, immutable";
 const NEGOTIATED: &str = "accept, accept-encoding";
 
 impl GraphqlHttp {
-    /// Creates a service. Pages of `origins` may open a `WebSocket`; `*` is every origin.
-    pub fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
-        Self(Arc::new(GraphqlService::new(engine, origins)))
+    /// Creates a service.
+    pub fn new(engine: Arc<Engine>, settings: GraphqlHttpSettings) -> Self {
+        Self(Arc::new(GraphqlService::new(engine, settings)))
     }
 
     /// Returns the routes for `GET` and `POST /graphql`, and `GET /schema.graphql`. A request is
@@ -136,7 +144,7 @@ impl GraphqlHttp {
 }
 
 impl GraphqlService {
-    fn new(engine: Arc<Engine>, origins: &[HeaderValue]) -> Self {
+    fn new(engine: Arc<Engine>, settings: GraphqlHttpSettings) -> Self {
         let limits = engine.limits();
         let in_flight = limits.in_flight_bytes;
         let streams = limits.streams.streams;
@@ -150,7 +158,7 @@ impl GraphqlService {
             subscription_bytes: ByteBudget::new(SUBSCRIPTION_BYTES, SUBSCRIPTION_BYTES, 0),
             streams: FairSemaphore::new(streams),
             sockets: FairSemaphore::new(streams),
-            origins: origins.into(),
+            settings,
             schema: Validators::new(
                 &fbc_grammar::Digest::new(Sha256::digest(SDL.as_bytes()).into()).hex(),
                 None,
@@ -198,10 +206,18 @@ impl GraphqlService {
         )
     }
 
+    /// Returns the key by which shared caches purge a response; `None` without such keys.
+    fn surrogate_key(&self, validator: &Validator, catalogs: &Catalogs) -> Option<HeaderValue> {
+        self.settings.has_surrogate_keys.then(|| {
+            let only = self.engine.only_catalog(validator, catalogs);
+            cache_control::surrogate_key(only.as_deref())
+        })
+    }
+
     /// Responds with 304 if the client has the response, and counts it.
     fn not_modified(
         &self,
-        representation: ResponseRepresentation,
+        representation: &ResponseRepresentation,
         headers: &HeaderMap,
         codings: &AcceptableCodings,
     ) -> Option<Response> {
@@ -231,9 +247,10 @@ impl GraphqlService {
         let representation = ResponseRepresentation {
             media,
             validator: Some(validator),
+            surrogate_key: self.surrogate_key(&validator, catalogs),
         };
         let codings = AcceptableCodings::from_headers(headers);
-        if let Some(response) = self.not_modified(representation, headers, &codings) {
+        if let Some(response) = self.not_modified(&representation, headers, &codings) {
             return Some(response);
         }
         let cached = self.engine.cached(&validator, &codings, peer).await?;
@@ -261,6 +278,7 @@ impl GraphqlService {
         let representation = ResponseRepresentation {
             media,
             validator: None,
+            surrogate_key: None,
         };
         self.send(
             peer,
@@ -413,7 +431,11 @@ async fn respond_once(
     prepared: Result<PreparedRequest<'_>, Error>,
     url: Option<&str>,
 ) -> Response {
-    let RequestContext { peer, headers, .. } = context;
+    let RequestContext {
+        catalogs,
+        peer,
+        headers,
+    } = context;
     let codings = AcceptableCodings::from_headers(headers);
     let prepared = match prepared {
         Ok(prepared) => prepared,
@@ -426,11 +448,15 @@ async fn respond_once(
     let mut representation = ResponseRepresentation {
         media,
         validator: None,
+        surrogate_key: None,
     };
     if let Some(url) = url {
         prepared.remember_url(url);
         representation.validator = prepared.validator().copied();
-        if let Some(response) = server.not_modified(representation, headers, &codings) {
+        representation.surrogate_key = prepared
+            .validator()
+            .and_then(|validator| server.surrogate_key(validator, catalogs));
+        if let Some(response) = server.not_modified(&representation, headers, &codings) {
             return response;
         }
     }

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use graphql::errors::{Error, Outcome};
 use graphql::{EncodedResponse, Validator};
-use http_content::cache_control::REVALIDATE;
+use http_content::cache_control::{REVALIDATE, SURROGATE_KEY};
 use http_content::coding::Coding;
 use http_content::negotiation::{AcceptableCodings, etag_suffix};
 use http_content::preconditions::EmptyBody;
@@ -19,11 +19,12 @@ use super::media_type::MediaType;
 use super::{GraphqlService, IMMUTABLE, NEGOTIATED, limit_errors};
 
 /// The selected representation of a response (RFC 9110 §3.2), except for its content coding.
-#[derive(Clone, Copy)]
 pub(super) struct ResponseRepresentation {
     pub(super) media: MediaType,
     /// Validator of a response that HTTP caches may store; `None` for responses to `POST`.
     pub(super) validator: Option<Validator>,
+    /// Key by which shared caches purge such a response.
+    pub(super) surrogate_key: Option<HeaderValue>,
 }
 
 impl GraphqlService {
@@ -51,7 +52,7 @@ impl GraphqlService {
 impl ResponseRepresentation {
     /// Responds with 304 if the client has the response, in one of these codings or in none.
     pub(super) fn not_modified(
-        self,
+        &self,
         headers: &HeaderMap,
         codings: &AcceptableCodings,
     ) -> Option<Response> {
@@ -92,8 +93,9 @@ impl ResponseRepresentation {
         response
     }
 
-    /// Inserts the entity tag, and the time for which caches may reuse the response.
-    fn insert_validators(self, tag: &str, headers: &mut HeaderMap) {
+    /// Inserts the entity tag, the time for which caches may reuse the response, and its surrogate
+    /// key.
+    fn insert_validators(&self, tag: &str, headers: &mut HeaderMap) {
         // Always succeeds: a tag has only characters of base64 and of codings.
         if let Ok(tag) = HeaderValue::from_str(tag) {
             headers.insert(ETAG, tag);
@@ -103,10 +105,13 @@ impl ResponseRepresentation {
             .is_some_and(|validator| validator.is_immutable());
         let control = if is_immutable { IMMUTABLE } else { REVALIDATE };
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(control));
+        if let Some(key) = &self.surrogate_key {
+            headers.insert(SURROGATE_KEY, key.clone());
+        }
     }
 
     /// Returns the strong entity tag of the response in a content coding, with its quotes.
-    fn entity_tag(self, validator: Validator, coding: Option<Coding>) -> String {
+    fn entity_tag(&self, validator: Validator, coding: Option<Coding>) -> String {
         let mut tag = String::with_capacity(48);
         tag.push('"');
         validator.append_to(&mut tag);

@@ -26,7 +26,11 @@ fn service(limits: Limits, origins: &[&'static str]) -> TowerToHyperService<Rout
         .iter()
         .map(|origin| HeaderValue::from_static(origin))
         .collect();
-    TowerToHyperService::new(GraphqlHttp::new(Arc::new(engine(limits)), &origins).router())
+    let settings = GraphqlHttpSettings {
+        origins,
+        ..GraphqlHttpSettings::default()
+    };
+    TowerToHyperService::new(GraphqlHttp::new(Arc::new(engine(limits)), settings).router())
 }
 
 /// Status, headers and body of the answer to a request.
@@ -445,7 +449,7 @@ async fn requests_that_wait_hold_no_more_than_their_budget_and_keep_no_small_one
     const REQUESTS: usize = 300;
     let server = Arc::new(GraphqlService::new(
         Arc::new(engine(Limits::default())),
-        &[],
+        GraphqlHttpSettings::default(),
     ));
     let weight = weight::json_weight(swelling().as_bytes());
     let permits = |last| {
@@ -495,7 +499,10 @@ async fn a_request_that_could_take_more_than_the_budget_is_refused_for_good() {
         body_bytes: 1 << 20,
         ..Limits::default()
     };
-    let server = Arc::new(GraphqlService::new(Arc::new(engine(limits)), &[]));
+    let server = Arc::new(GraphqlService::new(
+        Arc::new(engine(limits)),
+        GraphqlHttpSettings::default(),
+    ));
     let post = async |items: &str, count: usize| {
         let body = format!(
             r#"{{"query":"{{__typename}}","variables":{{"x":[{}0]}}}}"#,
@@ -528,7 +535,7 @@ async fn a_request_that_could_take_more_than_the_budget_is_refused_for_good() {
 async fn bodies_that_are_sent_slowly_keep_no_query_of_normal_size_away() {
     let server = Arc::new(GraphqlService::new(
         Arc::new(engine(Limits::default())),
-        &[],
+        GraphqlHttpSettings::default(),
     ));
     let post = |last: u8, body: Body| {
         let request = HttpRequest::post("/graphql")
@@ -640,7 +647,9 @@ async fn send_as(
     request
         .extensions_mut()
         .insert(engine.catalogs().visible(seen));
-    let service = TowerToHyperService::new(GraphqlHttp::new(Arc::clone(engine), &[]).router());
+    let service = TowerToHyperService::new(
+        GraphqlHttp::new(Arc::clone(engine), GraphqlHttpSettings::default()).router(),
+    );
     let (head, body) = service.call(request).await.unwrap().into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
     (

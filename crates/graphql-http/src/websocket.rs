@@ -94,7 +94,7 @@ pub fn is_upgrade(headers: &HeaderMap) -> bool {
 /// The server checks the origin, because browsers let pages of every origin open a WebSocket. Other
 /// clients send none. The listener has checked that the host is one of the server's own.
 pub(super) fn open(server: Arc<GraphqlService>, mut request: HttpRequest) -> Response {
-    if !is_allowed(request.headers(), &server.origins) {
+    if !is_allowed(request.headers(), &server.settings.origins) {
         let text = "this origin is not allowed to connect: add it with --cors-origin";
         return text_error(StatusCode::FORBIDDEN, text);
     }

@@ -157,6 +157,15 @@ impl Engine {
         self.response_keys.recall(&catalogs.snapshot(), parameters)
     }
 
+    /// Returns the name of the only catalog that a response depends on; `None` if it depends on
+    /// several, or if the catalog has changed meanwhile.
+    pub fn only_catalog(&self, validator: &Validator, catalogs: &Catalogs) -> Option<String> {
+        let snapshot = catalogs.snapshot();
+        let mut served = snapshot.by_name();
+        let only = served.find(|served| validator.key.is_of(served))?;
+        Some(only.name.clone())
+    }
+
     /// Executes a request on the engine's own catalogs as they are served now, without the response
     /// cache.
     pub fn execute(&self, request: &Request<'_>) -> Response {

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fbc_grammar::Digest;
 use serde_json::Map;
-use serving::{BoundedCache, Revision, Snapshot};
+use serving::{BoundedCache, Revision, Served, Snapshot};
 use sha2::{Digest as _, Sha256};
 
 use super::dependencies::ScopedCatalogs;
@@ -280,6 +280,11 @@ impl ResponseKey {
     /// several catalogs that is in doubt once any catalog has changed.
     pub(super) fn is_current(&self, snapshot: &Snapshot) -> bool {
         snapshot.has(&self.scope)
+    }
+
+    /// Returns whether the response depends on this state of a catalog, and on no other catalog.
+    pub(super) fn is_of(&self, served: &Served) -> bool {
+        self.scope == served.revision()
     }
 
     /// Returns the two halves of the hash.

@@ -14,6 +14,7 @@ pub(crate) mod push;
 mod response;
 mod secret;
 mod session;
+mod signature_extension;
 mod transport;
 
 use std::collections::BTreeMap;

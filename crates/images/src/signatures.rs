@@ -224,9 +224,12 @@ impl SignatureFetch<'_> {
                 bundles::fetch(self.session, manifest, budget).await;
             }
         }
-        if self.needed.simple
-            && let Some(base) = physical.and_then(|image| self.lookup.lookaside(&image))
-        {
+        if !self.needed.simple {
+            return;
+        }
+        if self.session.supports_signatures() {
+            lookaside::fetch_stored(self.session, manifest, budget).await;
+        } else if let Some(base) = physical.and_then(|image| self.lookup.lookaside(&image)) {
             lookaside::fetch(self.session, base, manifest, budget).await;
         }
     }

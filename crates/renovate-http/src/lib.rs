@@ -14,11 +14,11 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
-use axum::http::{Extensions, HeaderMap, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use fbc::work::{UNIT, Work};
-use http_content::cache_control::REVALIDATE;
+use http_content::cache_control::{REVALIDATE, SURROGATE_KEY, surrogate_key};
 use http_content::preconditions::{EmptyBody, PreconditionResult, Validators};
 use serving::{Catalogs, Served};
 use sha2::{Digest as _, Sha256};
@@ -42,18 +42,20 @@ struct DatasourceState {
     catalogs: Catalogs,
     build: &'static str,
     work: FairSemaphore<Peer>,
+    has_surrogate_keys: bool,
 }
 
 /// Returns the route. A request is answered from the [`Catalogs`] in its extensions, which an
 /// authorizing layer inserts, or else from these. `build` identifies the code and is part of entity
-/// tags.
-pub fn router(catalogs: Catalogs, build: &'static str) -> Router {
+/// tags. With `has_surrogate_keys`, responses have the header `Surrogate-Key`.
+pub fn router(catalogs: Catalogs, build: &'static str, has_surrogate_keys: bool) -> Router {
     Router::new()
         .route(ROUTE, get(versions))
         .with_state(DatasourceState {
             catalogs,
             build,
             work: FairSemaphore::per_processor(),
+            has_surrogate_keys,
         })
 }
 
@@ -80,11 +82,7 @@ async fn versions(
     };
 
     let validators = Validators::new(&state.etag(&served, &package, &query), None);
-    let head = [
-        (ETAG, validators.etag.clone()),
-        (CACHE_CONTROL, REVALIDATE.to_owned()),
-        (CONTENT_TYPE, "application/json".to_owned()),
-    ];
+    let head = state.head(&served, &validators);
     // A client has the tag from a response of the same content, so that the package is in it.
     if validators.evaluate(&headers) == PreconditionResult::NotModified {
         return (StatusCode::NOT_MODIFIED, head, Body::new(EmptyBody)).into_response();
@@ -103,6 +101,21 @@ async fn versions(
 }
 
 impl DatasourceState {
+    /// Returns the headers of a response about a package of this catalog.
+    fn head(&self, served: &Served, validators: &Validators) -> HeaderMap {
+        let mut head = HeaderMap::new();
+        // Always succeeds: a tag has only hexadecimal digits.
+        if let Ok(etag) = HeaderValue::from_str(&validators.etag) {
+            head.insert(ETAG, etag);
+        }
+        head.insert(CACHE_CONTROL, HeaderValue::from_static(REVALIDATE));
+        head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if self.has_surrogate_keys {
+            head.insert(SURROGATE_KEY, surrogate_key(Some(&served.name)));
+        }
+        head
+    }
+
     /// Returns the opaque part of the entity tag of a response.
     fn etag(&self, served: &Served, package: &str, query: &str) -> String {
         let mut hash = Sha256::new();

@@ -39,7 +39,7 @@ fn served() -> Catalogs {
 }
 
 async fn get(catalogs: &Catalogs, path: &str, tag: Option<&str>) -> Answer {
-    let service = TowerToHyperService::new(router(catalogs.clone(), "build"));
+    let service = TowerToHyperService::new(router(catalogs.clone(), "build", false));
     let mut request = Request::builder().uri(path);
     if let Some(tag) = tag {
         request = request.header(IF_NONE_MATCH, tag);

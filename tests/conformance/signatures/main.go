@@ -3,7 +3,8 @@
 //	containers judge REGISTRIES-D    reads lines {"policy": FILE, "image": "HOST/REPOSITORY:TAG"} and prints what the policy
 //	                                 says of the image, a line each: {"accepted": BOOL, "reason": TEXT}
 //	containers sign KEY FROM TO      copies an image and signs it with a private key of sigstore, as `podman push` does
-//	containers registry              serves a registry that lists referrers, in memory, and prints its address
+//	containers registry [FOLDER]     serves a registry that lists referrers, in memory, and prints its address; with a
+//	                                 lookaside folder, it serves the signatures of it as OpenShift's registry does
 //
 // Of an index, the image of linux/amd64 is judged, as when it is pulled.
 package main
@@ -19,6 +20,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 	"go.podman.io/image/v5/copy"
@@ -53,9 +56,11 @@ func run(ctx context.Context, args []string) error {
 	case len(args) == 4 && args[0] == "sign":
 		return sign(ctx, args[1], args[2], args[3])
 	case len(args) == 1 && args[0] == "registry":
-		return serve()
+		return serve(listsReferrers())
+	case len(args) == 2 && args[0] == "registry":
+		return serve(storesSignatures(listsReferrers(), args[1]))
 	}
-	return errors.New("usage: containers judge REGISTRIES-D | sign KEY FROM TO | registry")
+	return errors.New("usage: containers judge REGISTRIES-D | sign KEY FROM TO | registry [FOLDER]")
 }
 
 func system(registriesD string) *types.SystemContext {
@@ -162,12 +167,55 @@ func sign(ctx context.Context, key, from, to string) error {
 	return err
 }
 
-func serve() error {
+func serve(handler http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Println(listener.Addr())
+	return http.Serve(listener, handler)
+}
+
+func listsReferrers() http.Handler {
 	silent := registry.Logger(log.New(io.Discard, "", 0))
-	return http.Serve(listener, registry.New(silent, registry.WithReferrersSupport(true)))
+	return registry.New(silent, registry.WithReferrersSupport(true))
+}
+
+type storedSignature struct {
+	Version int    `json:"schemaVersion"`
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Content []byte `json:"content"`
+}
+
+// storesSignatures adds the extension for signatures to a registry.
+func storesSignatures(images http.Handler, folder string) http.Handler {
+	signatures := http.NewServeMux()
+	signatures.HandleFunc("GET /extensions/v2/{path...}", func(out http.ResponseWriter, asked *http.Request) {
+		repository, digest, isList := strings.Cut(asked.PathValue("path"), "/signatures/")
+		if !isList {
+			http.NotFound(out, asked)
+			return
+		}
+		// Signatures of other types are skipped.
+		stored := []storedSignature{{Version: 1, Type: "atomic"}, {Version: 2, Type: "other"}}
+		place := filepath.Join(folder, repository+"@"+strings.Replace(digest, ":", "=", 1))
+		for number := 1; ; number++ {
+			content, err := os.ReadFile(filepath.Join(place, fmt.Sprintf("signature-%d", number)))
+			if err != nil {
+				break
+			}
+			name := fmt.Sprintf("%s@%032x", digest, number)
+			stored = append(stored, storedSignature{Version: 2, Name: name, Type: "atomic", Content: content})
+		}
+		_ = json.NewEncoder(out).Encode(map[string]any{"signatures": stored})
+	})
+	return http.HandlerFunc(func(out http.ResponseWriter, asked *http.Request) {
+		out.Header().Set("X-Registry-Supports-Signatures", "1")
+		if strings.HasPrefix(asked.URL.Path, "/extensions/") {
+			signatures.ServeHTTP(out, asked)
+			return
+		}
+		images.ServeHTTP(out, asked)
+	})
 }

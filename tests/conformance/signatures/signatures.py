@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Images that cosign 2, cosign 3, the library of podman and GnuPG sign here, judged by podman's library and by `catalogql verify`,
-side by side: each image by each policy, by its tag and by its digest, in two registries. A difference fails the run unless it is
+side by side: each image by each policy, by its tag and by its digest, in three registries. A difference fails the run unless it is
 in the list DIFFERENCES, with its reason.
 
 usage: signatures.py CATALOGQL
@@ -100,9 +100,9 @@ def debian_registry(scratch):
 
 
 @contextlib.contextmanager
-def referrers_registry(tools):
-    """A registry that lists referrers."""
-    process = subprocess.Popen([tools / 'containers', 'registry'], stdout=subprocess.PIPE)
+def referrers_registry(tools, *folder):
+    """A registry that lists referrers. With a folder, it serves the signatures of GnuPG in it, too."""
+    process = subprocess.Popen([tools / 'containers', 'registry', *folder], stdout=subprocess.PIPE)
     try:
         yield process.stdout.readline().decode().strip()
     finally:
@@ -321,9 +321,14 @@ def look_up(folder, lookaside):
     return folder
 
 
-def compare(program, tools, keys, registry, place, lookaside):
-    """Asks both about every image. Signatures of GnuPG are in a folder that `lookaside` leads to."""
-    lookups = look_up(place / 'registries.d', lookaside)
+def dead_address():
+    """A URL at which nothing answers."""
+    return f'http://127.0.0.1:{free_port()}'
+
+
+def compare(program, tools, keys, registry, place, lookaside=None):
+    """Asks both about every image. Signatures of GnuPG are in a folder that `lookaside` leads to, or in the registry."""
+    lookups = look_up(place / 'registries.d', lookaside or dead_address())
     images = Images(program, keys, registry, place / 'lookaside')
     images.make()
     written = {}
@@ -359,11 +364,12 @@ def compare(program, tools, keys, registry, place, lookaside):
         counts['named' if named else ours] += 1
 
     # A place of signatures that does not answer is not one without signatures.
-    silent = look_up(place / 'silent.d', f'http://127.0.0.1:{free_port()}')
-    status, report = ask_ours(program, registry, silent, written['gpg'], images.named['gpg']['tag'])
-    codes = [reason['code'] for reason in report['reasons']]
-    if (status, codes) != (2, ['SIGNATURE_UNREACHABLE']):
-        failures.append(f'a lookaside that does not answer: {status} {report}')
+    if lookaside:
+        silent = look_up(place / 'silent.d', dead_address())
+        status, report = ask_ours(program, registry, silent, written['gpg'], images.named['gpg']['tag'])
+        codes = [reason['code'] for reason in report['reasons']]
+        if (status, codes) != (2, ['SIGNATURE_UNREACHABLE']):
+            failures.append(f'a lookaside that does not answer: {status} {report}')
 
     # What differs by the flag alone.
     bundle = images.named['cosign 3']['tag']
@@ -396,7 +402,7 @@ def compare(program, tools, keys, registry, place, lookaside):
 
 
 def compare_all(program, tools, keys, scratch):
-    """Compares in both registries."""
+    """Compares in each registry."""
     with debian_registry(scratch) as registry:
         print('a registry without lists of referrers, signatures of GnuPG in a folder:')
         place = scratch / 'debian'
@@ -407,6 +413,11 @@ def compare_all(program, tools, keys, scratch):
         (place / 'lookaside').mkdir(parents=True)
         with served(place / 'lookaside') as address:
             compare(program, tools, keys, registry, place, address)
+    place = scratch / 'stored'
+    (place / 'lookaside').mkdir(parents=True)
+    with referrers_registry(tools, place / 'lookaside') as registry:
+        print('a registry that stores signatures of GnuPG, and a lookaside that does not answer:')
+        compare(program, tools, keys, registry, place)
 
 
 def main():

@@ -16,7 +16,7 @@ use bundle_images::BundleImages;
 use graphql::limits::Limits;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, ServerInfo};
-use graphql_http::{GraphqlHttp, TransportMetrics};
+use graphql_http::{GraphqlHttp, GraphqlHttpSettings, TransportMetrics};
 use http_server::{add_span_attributes, cors};
 use pages::Pages;
 use serving::{Catalogs, ReadBarrier, Visibility};
@@ -81,7 +81,14 @@ impl Views {
             engine.set_bundle_manifests(Arc::new(ImageManifests(images)));
         }
         let engine = Arc::new(engine);
-        let graphql = GraphqlHttp::new(Arc::clone(&engine), &args.cors_origin);
+        let shared_caches = SharedCaches::new(args.shared_cache_max_age);
+        // Responses that depend on the rights of a caller are in no shared cache.
+        let has_surrogate_keys = shared_caches.is_some() && guard.is_none();
+        let settings = GraphqlHttpSettings {
+            origins: args.cors_origin.clone(),
+            has_surrogate_keys,
+        };
+        let graphql = GraphqlHttp::new(Arc::clone(&engine), settings);
         // No document of catalogd's dialect can be trusted.
         let is_alpha_served = !args.no_alpha_graphql && !documents.trusted_only;
         let alpha = is_alpha_served.then(|| {
@@ -91,14 +98,24 @@ impl Views {
                 catalogd_http::parse_catalog,
             )
         });
-        let routes = routes(&graphql, alpha.as_ref(), reader, guard, read_barrier);
+        let routes = routes(
+            &graphql,
+            alpha.as_ref(),
+            reader,
+            read_barrier,
+            has_surrogate_keys,
+        );
+        let routes = match guard {
+            Some(guard) => access::guard(routes, guard),
+            None => routes,
+        };
         // Without the layer, responses need not vary by origin.
         let routes = if args.cors_origin.is_empty() {
             routes
         } else {
             routes.layer(cors(&args.cors_origin))
         };
-        let routes = match SharedCaches::new(args.shared_cache_max_age) {
+        let routes = match shared_caches {
             Some(caches) => {
                 routes.layer(map_response(move |response| ready(caches.apply(response))))
             }
@@ -114,25 +131,23 @@ impl Views {
     }
 }
 
-/// Returns the routes of all views but the pages. With `guard`, those that show catalogs show what
-/// their caller may see.
+/// Returns the routes of all views but the pages. They show the catalogs of `reader`, unless a guard
+/// inserts those that the caller may see.
 fn routes(
     graphql: &GraphqlHttp,
     alpha: Option<&AlphaGraphql>,
     reader: Catalogs,
-    guard: Option<AccessControl>,
     read_barrier: Option<ReadBarrier>,
+    has_surrogate_keys: bool,
 ) -> Router {
-    let routes = graphql
+    let renovate = renovate_http::router(reader.clone(), ANSWERS_BUILD, has_surrogate_keys);
+    let catalogd = catalogd_http::router(reader, ANSWERS_BUILD, read_barrier);
+    graphql
         .router()
-        .merge(renovate_http::router(reader.clone(), ANSWERS_BUILD))
-        .merge(catalogd_http::router(reader, ANSWERS_BUILD, read_barrier));
-    let routes = routes.merge(alpha.map(AlphaGraphql::router).unwrap_or_default());
-    let routes = routes.route("/version", get(version_response));
-    match guard {
-        Some(guard) => access::guard(routes, guard),
-        None => routes,
-    }
+        .merge(renovate)
+        .merge(catalogd)
+        .merge(alpha.map(AlphaGraphql::router).unwrap_or_default())
+        .route("/version", get(version_response))
 }
 
 /// Creates the GraphQL engine with its trusted documents.
@@ -217,14 +232,14 @@ mod tests {
         writer.publish(Served::new("secret", content, CatalogMetadata::default()));
         let body = async |reader: &Catalogs, path: &str, accept: &'static str| {
             let engine = Arc::new(Engine::new(reader.clone(), "test", Limits::default()));
-            let graphql = GraphqlHttp::new(Arc::clone(&engine), &[]);
+            let graphql = GraphqlHttp::new(Arc::clone(&engine), GraphqlHttpSettings::default());
             let alpha = AlphaGraphql::new(engine, reader.clone(), catalogd_http::parse_catalog);
             let service = TowerToHyperService::new(routes(
                 &graphql,
                 Some(&alpha),
                 reader.clone(),
                 None,
-                None,
+                false,
             ));
             let request = Request::builder().uri(path).header(header::ACCEPT, accept);
             let request = if path.ends_with("/v1/graphql") {

@@ -36,7 +36,9 @@ fn start(streams: StreamLimits) -> Fixture {
             ..Limits::default()
         },
     ));
-    let service = TowerToHyperService::new(GraphqlHttp::new(Arc::clone(&engine), &[]).router());
+    let service = TowerToHyperService::new(
+        GraphqlHttp::new(Arc::clone(&engine), crate::GraphqlHttpSettings::default()).router(),
+    );
     Fixture {
         writer,
         engine,

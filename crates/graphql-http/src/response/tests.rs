@@ -40,8 +40,10 @@ struct Got {
 impl Client {
     fn new(limits: Limits) -> Self {
         let engine = Arc::new(engine(limits));
-        let service =
-            TowerToHyperService::new(crate::GraphqlHttp::new(Arc::clone(&engine), &[]).router());
+        let service = TowerToHyperService::new(
+            crate::GraphqlHttp::new(Arc::clone(&engine), crate::GraphqlHttpSettings::default())
+                .router(),
+        );
         Self { engine, service }
     }
 

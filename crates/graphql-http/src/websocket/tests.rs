@@ -9,6 +9,7 @@ use super::*;
 use graphql::limits::Limits;
 use graphql::{Engine, StreamLimits};
 
+use crate::GraphqlHttpSettings;
 use crate::tests::fixture::{BETA, served};
 
 const INIT: &str = r#"{"type":"connection_init","payload":{"token":"x"}}"#;
@@ -24,7 +25,13 @@ fn server(streams: StreamLimits) -> (CatalogsWriter, Arc<GraphqlService>) {
             ..Limits::default()
         },
     );
-    (writer, Arc::new(GraphqlService::new(Arc::new(engine), &[])))
+    (
+        writer,
+        Arc::new(GraphqlService::new(
+            Arc::new(engine),
+            GraphqlHttpSettings::default(),
+        )),
+    )
 }
 
 fn connect(server: &Arc<GraphqlService>) -> WebSocketConnection<'_> {

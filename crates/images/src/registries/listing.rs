@@ -106,7 +106,7 @@ impl RegistrySession {
     /// Lists the repositories of the registry; `None` if it does not tell.
     pub(crate) async fn repositories(&self) -> Result<Option<Vec<String>>, ImageError> {
         let resource = "the list of repositories".to_owned();
-        let pages = self.pages(&resource, format!("/_catalog?n={PAGE_ITEMS}"));
+        let pages = self.pages(&resource, format!("/v2/_catalog?n={PAGE_ITEMS}"));
         let pages = match existing(pages.await) {
             // Many registries show it to administrators only.
             Err(

@@ -13,6 +13,7 @@ use super::backoff::{Backoff, RegistryRequestError};
 use super::conf::RepositoryLocation;
 use super::login::{RepositoryAccess, log_in};
 use super::response::{read, retry_after};
+use super::signature_extension::SUPPORTS_SIGNATURES;
 use super::transport::{RegistryTransport, Trust, continue_trace, unreachable};
 use crate::manifest::{BlobDescriptor, MEDIA_TYPES};
 use crate::metrics::METRICS;
@@ -51,7 +52,7 @@ pub(crate) struct RegistrySession {
 pub(super) struct ResourceRequest<'a> {
     /// Name of the resource for errors.
     pub(super) resource: &'a str,
-    /// Path within the repository.
+    /// Path within the repository, or on the registry's host if it begins with a slash.
     pub(super) path: &'a str,
     /// Offset of the first byte to download.
     pub(super) from: u64,
@@ -68,6 +69,8 @@ struct SessionState {
     authorization: Option<HeaderValue>,
     /// Description of the credentials in it, for errors.
     credentials: Option<String>,
+    /// The registry stores signatures of simple signing itself.
+    supports_signatures: bool,
 }
 
 /// The body of an error response.
@@ -373,7 +376,15 @@ impl RegistrySession {
             sent = self.authorized(build(scheme)?).send().await;
         }
         let response = sent.map_err(|error| self.unreachable(error))?;
-        self.state().scheme = Some(scheme);
+        let supports_signatures = self.is_own(response.url())
+            && response
+                .headers()
+                .get(SUPPORTS_SIGNATURES)
+                .is_some_and(|value| value == "1");
+        let mut state = self.state();
+        state.scheme = Some(scheme);
+        state.supports_signatures |= supports_signatures;
+        drop(state);
         Ok(response)
     }
 
@@ -416,15 +427,16 @@ impl RegistrySession {
         Ok(builder)
     }
 
-    /// Returns the URL of a path within the repository, or within the registry if it begins with a
-    /// slash.
+    /// Returns the URL of a path within the repository, or on the registry's host if it begins with
+    /// a slash.
     pub(super) fn url(&self, scheme: &str, path: &str) -> String {
         let RepositoryLocation {
             host, repository, ..
         } = &self.location;
-        match path.strip_prefix('/') {
-            Some(path) => format!("{scheme}://{host}/v2/{path}"),
-            None => format!("{scheme}://{host}/v2/{repository}/{path}"),
+        if path.starts_with('/') {
+            format!("{scheme}://{host}{path}")
+        } else {
+            format!("{scheme}://{host}/v2/{repository}/{path}")
         }
     }
 
@@ -459,6 +471,12 @@ impl RegistrySession {
 
     pub(super) fn unreachable(&self, error: reqwest::Error) -> RegistryRequestError {
         unreachable(&self.location.registry, error)
+    }
+
+    /// Returns whether a response of the registry said that it stores signatures of simple signing
+    /// itself.
+    pub(crate) fn supports_signatures(&self) -> bool {
+        self.state().supports_signatures
     }
 
     fn state(&self) -> MutexGuard<'_, SessionState> {

@@ -1,10 +1,12 @@
-//! Signatures of simple signing beside a registry, on a server or in a folder:
-//! `BASE/REPOSITORY@sha256=HEX/signature-1` and so on until one is missing.
+//! Signatures of simple signing, beside a registry on a server or in a folder:
+//! `BASE/REPOSITORY@sha256=HEX/signature-1` and so on until one is missing; or in the registry
+//! itself.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use fbc_grammar::Digest;
 use reqwest::Url;
 use signature_policy::{EvidenceBytes, MAX_PAYLOAD_BYTES, MAX_SIGNATURES, SignedManifest};
 
@@ -40,6 +42,43 @@ pub(super) async fn fetch(
             }
         }
     }
+}
+
+/// Fetches the signatures of a manifest from a registry that stores them itself. It is asked instead
+/// of the lookaside, as podman does.
+pub(super) async fn fetch_stored(
+    session: &RegistrySession,
+    manifest: &mut SignedManifest,
+    budget: &mut SignatureBudget,
+) {
+    let digest = content_digest::digest(&manifest.bytes);
+    let place = session.stored_signatures_place(digest);
+    let signatures = &mut manifest.signatures;
+    signatures.lookaside_places.push(place.clone());
+    match find_stored(session, digest, budget).await {
+        Ok(messages) => {
+            let messages = messages.into_iter().take(MAX_SIGNATURES);
+            signatures.simple.extend(messages.map(EvidenceBytes));
+        }
+        Err(cause) => {
+            let unreachable = format!("{place}: {cause}");
+            signatures.lookaside_unreachable.push(unreachable);
+        }
+    }
+}
+
+async fn find_stored(
+    session: &RegistrySession,
+    digest: Digest,
+    budget: &mut SignatureBudget,
+) -> Result<Vec<Vec<u8>>, String> {
+    let limit = budget.limit(MAX_PAYLOAD_BYTES);
+    let messages = budget
+        .wait(session.stored_signatures(digest, limit))
+        .await?;
+    let bytes = messages.iter().map(|message| message.len() as u64).sum();
+    budget.charge(bytes)?;
+    Ok(messages)
 }
 
 /// Reads one signature; `None` if it does not exist.

@@ -13,7 +13,7 @@ use axum::http::{HeaderValue, Response};
 use axum::middleware::{Next, from_fn_with_state};
 use graphql::Engine;
 use graphql::limits::Limits;
-use graphql_http::GraphqlHttp;
+use graphql_http::{GraphqlHttp, GraphqlHttpSettings};
 use images::{Registries, RegistrySettings};
 use loading::{Source, SourceSpec, load_once};
 use serde_json::{Value, json};
@@ -147,7 +147,8 @@ impl Server {
             .enable_all()
             .build();
         let runtime = runtime.expect("a runtime starts");
-        let routes = GraphqlHttp::new(Arc::clone(&self.engine), &[]).router();
+        let routes =
+            GraphqlHttp::new(Arc::clone(&self.engine), GraphqlHttpSettings::default()).router();
         let routes = routes.layer(from_fn_with_state(self.seen.clone(), observe));
         let listener = std::net::TcpListener::bind(self.address).expect("the port is free");
         listener.set_nonblocking(true).expect("it is a socket");
