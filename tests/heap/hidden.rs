@@ -16,7 +16,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use fbc_grammar::Digest;
 use graphql::Engine;
 use graphql::limits::Limits;
-use graphql_http::GraphqlHttp;
+use graphql_http::{GraphqlHttp, GraphqlHttpSettings};
 use grpc::Grpc;
 use kube::Client;
 use kube_api::{BOOKMARK_INTERVAL, Decision, KubeApi, KubeApiOptions};
@@ -213,7 +213,7 @@ impl Server {
             .body(Body::empty());
         body(&kube, list.expect("a request")).await;
         Self {
-            graphql: GraphqlHttp::new(Arc::new(engine), &[]).router(),
+            graphql: GraphqlHttp::new(Arc::new(engine), GraphqlHttpSettings::default()).router(),
             icons: catalogd_http::router(reader.clone(), "test", None),
             kube,
             grpc: Grpc::new(reader.clone()).router(),

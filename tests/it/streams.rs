@@ -119,7 +119,9 @@ fn as_many_listeners_as_there_may_be_are_told_within_a_second() {
         .block_on(Listener::bind("127.0.0.1:0"))
         .expect("there is a port");
     let address = listener.address();
-    let routes = graphql_http::GraphqlHttp::new(engine, &[]).router();
+    let routes =
+        graphql_http::GraphqlHttp::new(engine, graphql_http::GraphqlHttpSettings::default())
+            .router();
     runtime.spawn(listener.serve(routes, ListenOptions::default(), std::future::pending()));
     let peers = [Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2)];
     let mut all: Vec<_> = peers

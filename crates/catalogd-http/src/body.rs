@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 
-pub(super) use compressed::CompressedSlices;
+pub(super) use compressed::{CompressedSlices, STEP_BYTES};
 
 /// Slices of one content, in the order in which they are sent.
 pub(super) struct Slices {
@@ -112,7 +112,7 @@ impl Slices {
 
     /// Removes up to `max` bytes of the first slice and returns them without copying; `None` after
     /// the last slice.
-    fn pop(&mut self, max: usize) -> Option<Bytes> {
+    pub(super) fn pop(&mut self, max: usize) -> Option<Bytes> {
         if self.queue.is_empty() {
             self.queue
                 .extend(self.rest.as_mut()?.next().map(Slice::Content));

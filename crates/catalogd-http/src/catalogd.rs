@@ -5,6 +5,7 @@
 //! contradicts RFC 9110.
 
 mod clean;
+mod encoding_cache;
 mod lines;
 mod name;
 mod parameters;
@@ -25,15 +26,17 @@ use axum::routing::{MethodRouter, get};
 use fbc::work::{UNIT, Work, WorkStopped};
 use serving::{Catalogs, ReadBarrier, Served};
 
+use encoding_cache::{EncodingCache, EncodingKey};
 use lines::PeerBudget;
 use parameters::Parameters;
-use resource::Resource;
+use resource::{Compression, Resource};
 use responses::CatalogdError;
 
 use super::body::Slices;
 use super::catalogs_of;
 
 pub use clean::MAX_TARGET_BYTES;
+pub use encoding_cache::{ENCODING_CACHE_BYTES, MAX_CACHED_ENCODING_BYTES};
 pub use lines::{MAX_LINE_RANGES_BYTES, UNCOUNTED_LINE_RANGES_BYTES};
 pub use resource::{MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES};
 
@@ -60,12 +63,9 @@ struct ApiState {
     /// Identity of the build. It is part of the entity tags of filtered blobs, because the code
     /// decides which match.
     build: &'static str,
-    /// Bounds the responses that are compressed while they are sent.
-    permits: Permits,
+    compression: Compression,
     /// Bounds the bytes of the line ranges of filtered blobs.
     line_ranges: Permits,
-    /// Bounds concurrent searches and compressions.
-    work: FairSemaphore<Peer>,
     /// Lets this replica learn what the status of a catalog says before the catalog is read.
     read_barrier: Option<ReadBarrier>,
 }
@@ -84,6 +84,20 @@ pub(super) fn router(
     build: &'static str,
     read_barrier: Option<ReadBarrier>,
 ) -> Router {
+    routes(ApiState {
+        catalogs,
+        build,
+        compression: Compression {
+            streams: Permits::new(MAX_COMPRESSED_STREAMS),
+            work: FairSemaphore::per_processor(),
+            cache: EncodingCache::with_bytes(ENCODING_CACHE_BYTES),
+        },
+        line_ranges: Permits::new(MAX_LINE_RANGES_BYTES),
+        read_barrier,
+    })
+}
+
+fn routes(state: ApiState) -> Router {
     let vary = async |mut response: Response| {
         response
             .headers_mut()
@@ -97,14 +111,7 @@ pub(super) fn router(
         .fallback(async || responses::not_found())
         .layer(from_fn(clean::redirect))
         .layer(map_response(vary))
-        .with_state(ApiState {
-            catalogs,
-            build,
-            permits: Permits::new(MAX_COMPRESSED_STREAMS),
-            line_ranges: Permits::new(MAX_LINE_RANGES_BYTES),
-            work: FairSemaphore::per_processor(),
-            read_barrier,
-        })
+        .with_state(state)
 }
 
 fn only_get(methods: MethodRouter<ApiState>) -> MethodRouter<ApiState> {
@@ -117,7 +124,7 @@ async fn all(State(state): State<ApiState>, request: Request) -> Response {
     match state.find_current(catalogs, &head.uri).await {
         Ok(served) => {
             let mut response = Resource::all(&served)
-                .respond(&head, &state.permits, &state.work)
+                .respond(&head, &state.compression)
                 .await;
             // Other clients see the headers of catalogd alone.
             if head.headers.contains_key(VIA) {
@@ -140,17 +147,14 @@ async fn metas(State(state): State<ApiState>, request: Request) -> Response {
             Ok((served, parameters)) => (served, Arc::new(parameters)),
             Err(error) => return error.into_response(),
         };
-    match state
-        .find(
-            &served,
-            &parameters,
-            Peer::from_extensions(&head.extensions),
-        )
-        .await
-    {
+    let peer = Peer::from_extensions(&head.extensions);
+    match state.find(&served, &parameters, peer).await {
         Some(lines) => {
             let resource = Resource::metas(&served, &parameters, state.build, lines);
-            resource.respond(&head, &state.permits, &state.work).await
+            if let Some(key) = resource.missed_encoding(&head, &state.compression) {
+                state.fill(key, &served, &parameters, peer);
+            }
+            resource.respond(&head, &state.compression).await
         }
         None => responses::overloaded(),
     }
@@ -184,18 +188,41 @@ impl ApiState {
         if let Ok(lines) = self.find_soon(served, parameters, peer) {
             return lines;
         }
+        let find = self.finder(served, parameters, peer);
+        let found = self.compression.work.acquire(&peer).await.run(find);
+        found.await.ok().flatten()
+    }
+
+    /// Makes a compressed form of the blobs that match a filter, for later requests.
+    fn fill(
+        &self,
+        key: EncodingKey,
+        served: &Arc<Served>,
+        parameters: &Arc<Parameters>,
+        peer: Peer,
+    ) {
+        let find = self.finder(served, parameters, peer);
+        self.compression.cache.fill(key, peer, find);
+    }
+
+    /// Returns what finds the lines of the blobs that match a filter, whatever the work.
+    fn finder(
+        &self,
+        served: &Arc<Served>,
+        parameters: &Arc<Parameters>,
+        peer: Peer,
+    ) -> impl FnOnce() -> Option<Slices> + Send + use<> {
         let served = Arc::clone(served);
         let parameters = Arc::clone(parameters);
         let permits = self.line_ranges.clone();
-        let find = move || {
+        move || {
             let budget = PeerBudget {
                 permits: &permits,
                 peer,
             };
-            find(&served, &parameters, &Work::unlimited(), budget)
-        };
-        let found = self.work.acquire(&peer).await.run(find);
-        found.await.ok().and_then(Result::ok).flatten()
+            let found = find(&served, &parameters, &Work::unlimited(), budget);
+            found.ok().flatten()
+        }
     }
 
     fn find_soon(

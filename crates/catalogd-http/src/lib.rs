@@ -14,8 +14,9 @@ use axum::http::Extensions;
 use axum::routing::get;
 
 pub use catalogd::{
-    CATALOGS, MAX_COMPRESSED_STREAMS, MAX_ENCODED_BYTES, MAX_LINE_RANGES_BYTES, MAX_TARGET_BYTES,
-    UNCOUNTED_LINE_RANGES_BYTES, parse_catalog, requested_catalog,
+    CATALOGS, ENCODING_CACHE_BYTES, MAX_CACHED_ENCODING_BYTES, MAX_COMPRESSED_STREAMS,
+    MAX_ENCODED_BYTES, MAX_LINE_RANGES_BYTES, MAX_TARGET_BYTES, UNCOUNTED_LINE_RANGES_BYTES,
+    parse_catalog, requested_catalog,
 };
 pub use openapi::OPENAPI;
 pub use ranges::MAX_RANGES;

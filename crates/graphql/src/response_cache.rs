@@ -5,11 +5,10 @@
 //! request, or else a walk over a catalog would evict what is in use.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http_content::coding::{Coding, CompressionLevel};
-use serving::{BoundedCache, CacheUsage, Encodings, Snapshot};
+use serving::{BoundedCache, CacheUsage, Encodings, RecentMisses, Snapshot};
 
 use super::limits::Limits;
 use super::response_key::ResponseKey;
@@ -17,8 +16,7 @@ use super::response_key::ResponseKey;
 /// Memory of a cached response in bytes, besides its text.
 const BYTES_PER_RESPONSE: usize = 400;
 
-/// Number of slots for recently missed keys, on which admission depends. Of two keys with one slot,
-/// the later one stays.
+/// Number of recently missed keys, on which admission depends.
 const MISSED_KEYS: usize = 4096;
 
 /// Cached responses.
@@ -26,8 +24,7 @@ pub(super) struct ResponseCache {
     responses: BoundedCache<ResponseKey, CachedResponse>,
     max_bytes: usize,
     max_response_bytes: usize,
-    /// Second halves of keys that were missed, by the first half.
-    missed: Box<[AtomicU64]>,
+    missed: RecentMisses,
 }
 
 /// The text of a response, and its compressed forms as far as clients requested them.
@@ -40,13 +37,12 @@ pub(super) struct CachedResponse {
 impl ResponseCache {
     /// Creates an empty cache of the size that the limits allow.
     pub(super) fn new(limits: &Limits) -> Self {
-        let missed = (0..MISSED_KEYS).map(|_| AtomicU64::new(0)).collect();
         let responses = BoundedCache::with_bytes(limits.cache_bytes);
         Self {
             responses,
             max_bytes: limits.cache_bytes,
             max_response_bytes: limits.cached_response_bytes,
-            missed,
+            missed: RecentMisses::with_slots(MISSED_KEYS),
         }
     }
 
@@ -62,8 +58,8 @@ impl ResponseCache {
 
     /// Caches a response, unless it is too large or requested for the first time.
     pub(super) fn offer(&self, key: ResponseKey, response: &[u8]) -> Option<Arc<CachedResponse>> {
-        if response.len() > self.max_response_bytes || self.max_bytes == 0 || !self.was_missed(key)
-        {
+        let is_too_large = response.len() > self.max_response_bytes || self.max_bytes == 0;
+        if is_too_large || !self.missed.was_missed(key.halves()) {
             return None;
         }
         // A copy, because the buffer of a new response has unused capacity, which would not be
@@ -103,14 +99,6 @@ impl ResponseCache {
     /// Evicts responses that no request can hit any more.
     pub(super) fn evict_stale(&self, snapshot: &Snapshot) {
         self.responses.retain(|key| key.is_current(snapshot));
-    }
-
-    /// Records a miss. Returns whether the key was missed before.
-    fn was_missed(&self, key: ResponseKey) -> bool {
-        let [first, second] = key.halves();
-        let slot = usize::try_from(first % MISSED_KEYS as u64).unwrap_or_default();
-        // Eight bytes a slot, without a lock: a first request must cost nothing.
-        self.missed[slot].swap(second, Ordering::Relaxed) == second
     }
 }
 

@@ -38,6 +38,14 @@ struct SizedValue<V> {
     bytes: usize,
 }
 
+/// Keys that were missed lately, by their hashes. A cache that admits a value at its second request
+/// asks it, or else a walk over many keys would evict what is in use.
+#[derive(Debug)]
+pub struct RecentMisses {
+    /// Second halves of hashes, by the first half. Of two keys with one slot, the later one stays.
+    slots: Box<[AtomicU64]>,
+}
+
 /// Weighs entries so that one capacity bounds both bytes and entries: a byte weighs as much as
 /// there may be entries, and an entry at least as much as its share of the capacity.
 #[derive(Clone, Copy)]
@@ -151,6 +159,22 @@ impl<K: Clone + Eq + Hash, V> BoundedCache<K, V> {
         if self.entries.weight() > self.weight.capacity() {
             self.entries.set_capacity(self.weight.capacity());
         }
+    }
+}
+
+impl RecentMisses {
+    /// Creates a list of this many slots, at least one, of 8 bytes each.
+    pub fn with_slots(slots: usize) -> Self {
+        let slots = (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect();
+        Self { slots }
+    }
+
+    /// Records a miss of the key with this hash. Returns whether the key was missed before.
+    pub fn was_missed(&self, hash: [u64; 2]) -> bool {
+        let [first, second] = hash;
+        let slot = usize::try_from(first % self.slots.len() as u64).unwrap_or_default();
+        // Without a lock: a first request must cost nothing.
+        self.slots[slot].swap(second, Ordering::Relaxed) == second
     }
 }
 

@@ -23,7 +23,7 @@ use http_content::coding::Coding;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
-pub use cache::{BoundedCache, CacheUsage};
+pub use cache::{BoundedCache, CacheUsage, RecentMisses};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, CatalogNameError};
 pub use read_barrier::{QUEUED_READS, ReadBarrier, WaitingRead, read_barrier};

@@ -398,6 +398,14 @@ fn http_limits() -> Vec<(&'static str, String)> {
             "compressed streams",
             catalogd_http::MAX_COMPRESSED_STREAMS.to_string(),
         ),
+        (
+            "encoding cache",
+            catalogd_http::ENCODING_CACHE_BYTES.to_string(),
+        ),
+        (
+            "cached encoding",
+            catalogd_http::MAX_CACHED_ENCODING_BYTES.to_string(),
+        ),
         ("places", catalogd_http::MAX_LINE_RANGES_BYTES.to_string()),
         (
             "places not counted",

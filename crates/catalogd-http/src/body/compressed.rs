@@ -11,7 +11,7 @@ use http_content::coding::{Coding, CompressionLevel, StreamEncoder};
 use super::Slices;
 
 /// Maximum number of bytes that are compressed with one permit: less than a millisecond of work.
-pub(super) const STEP_BYTES: usize = 64 * 1024;
+pub(in super::super) const STEP_BYTES: usize = 64 * 1024;
 
 /// Slices that are compressed step by step. The memory is that of one encoder and the output of one
 /// step, whatever the length of the slices. The total length is unknown.

@@ -12,6 +12,7 @@ use axum::http::header::{
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
+use fbc_grammar::Digest;
 use http_content::coding::{Coding, CompressionLevel, MIN_ENCODED_BYTES};
 use http_content::negotiation::{AcceptableCodings, etag_suffix, is_worth_compressing};
 use http_content::preconditions::{EmptyBody, PreconditionResult, Validators, first_value};
@@ -20,6 +21,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::super::body::{CompressedSlices, Slices};
 use super::super::ranges::Ranges;
+use super::encoding_cache::{EncodingCache, EncodingKey};
 use super::parameters::Parameters;
 use super::{parts, responses};
 
@@ -34,6 +36,17 @@ pub const MAX_COMPRESSED_STREAMS: usize = 32;
 
 const JSON_LINES: &str = "application/jsonl";
 
+/// Compresses responses, within limits that all of them share.
+#[derive(Clone)]
+pub(super) struct Compression {
+    /// Bounds the responses that are compressed while they are sent.
+    pub(super) streams: Permits,
+    /// Bounds concurrent searches and compressions.
+    pub(super) work: FairSemaphore<Peer>,
+    /// Compressed forms of filtered blobs.
+    pub(super) cache: EncodingCache,
+}
+
 /// Lines of one content.
 pub(super) struct Resource<'s> {
     served: &'s Served,
@@ -42,14 +55,15 @@ pub(super) struct Resource<'s> {
     is_whole: bool,
     /// True if ranges are supported, as for catalogd's whole catalogs.
     has_ranges: bool,
-    /// Opaque part of the entity tag, without the suffix of a coding.
-    tag: String,
+    /// Hash of everything that the lines depend on: the opaque part of the entity tag, without the
+    /// suffix of a coding.
+    tag: Digest,
 }
 
 /// The representation that is selected for a response.
 enum SelectedRepresentation {
     Plain,
-    /// A compressed form of the whole content that was made before.
+    /// A compressed form that was made before.
     Stored(Coding, Bytes),
     /// Compressed in one piece for this response.
     Compressed(Coding),
@@ -80,7 +94,7 @@ impl<'s> Resource<'s> {
             lines,
             is_whole: true,
             has_ranges: true,
-            tag: served.content.digest.hex(),
+            tag: served.content.digest,
         }
     }
 
@@ -102,17 +116,13 @@ impl<'s> Resource<'s> {
     }
 
     /// Responds to a `GET` or `HEAD` request.
-    pub(super) async fn respond(
-        self,
-        head: &Parts,
-        permits: &Permits,
-        work: &FairSemaphore<Peer>,
-    ) -> Response {
-        let representation = self.select(head, permits);
+    pub(super) async fn respond(self, head: &Parts, compression: &Compression) -> Response {
+        let representation = self.select(head, compression);
         let validators = self.validators(representation.coding());
         match validators.evaluate(&head.headers) {
             PreconditionResult::Satisfied => {
-                self.send(representation, head, &validators, work).await
+                self.send(representation, head, &validators, &compression.work)
+                    .await
             }
             PreconditionResult::NotModified => (
                 StatusCode::NOT_MODIFIED,
@@ -138,17 +148,41 @@ impl<'s> Resource<'s> {
         }
     }
 
-    /// Selects the representation for a request: the one that the client has stored, or else the
-    /// best available one.
-    fn select(&self, head: &Parts, permits: &Permits) -> SelectedRepresentation {
+    /// Returns the key of the compressed form that the response to a request will have, if an earlier
+    /// request had it, too, and it is not cached.
+    pub(super) fn missed_encoding(
+        &self,
+        head: &Parts,
+        compression: &Compression,
+    ) -> Option<EncodingKey> {
+        let codings = self.codings(head)?;
+        let stored = codings.stored_by_client(&head.headers, |coding| self.validators(coding).etag);
+        if stored.is_some() || self.is_whole {
+            return None;
+        }
+        let key = self.encoding_key(codings.preferred()?);
+        let is_missing = compression.cache.get(&key).is_none();
+        (is_missing && compression.cache.was_missed(&key)).then_some(key)
+    }
+
+    /// Returns the codings in which a request can be answered; `None` if it asks for plain lines.
+    fn codings(&self, head: &Parts) -> Option<AcceptableCodings> {
         // Ranges are ranges of the plain lines, and the length in a response to `HEAD` is that of
         // the plain lines.
         let is_range = self.has_ranges && first_value(&head.headers, &RANGE).is_some();
         if head.method != Method::GET || is_range {
-            return SelectedRepresentation::Plain;
+            return None;
         }
-        let codings = AcceptableCodings::from_headers(&head.headers)
-            .available_in(|coding| self.is_available(coding));
+        let codings = AcceptableCodings::from_headers(&head.headers);
+        Some(codings.available_in(|coding| self.is_available(coding)))
+    }
+
+    /// Selects the representation for a request: the one that the client has stored, or else the
+    /// best available one.
+    fn select(&self, head: &Parts, compression: &Compression) -> SelectedRepresentation {
+        let Some(codings) = self.codings(head) else {
+            return SelectedRepresentation::Plain;
+        };
         if let Some(stored) =
             codings.stored_by_client(&head.headers, |coding| self.validators(coding).etag)
         {
@@ -157,13 +191,15 @@ impl<'s> Resource<'s> {
         let Some(coding) = codings.preferred() else {
             return SelectedRepresentation::Plain;
         };
-        if let Some(bytes) = self.stored_encoding(coding) {
-            return SelectedRepresentation::Stored(coding, bytes.clone());
+        let stored = self.stored_encoding(coding).cloned();
+        if let Some(bytes) = stored.or_else(|| self.cached_encoding(coding, compression)) {
+            return SelectedRepresentation::Stored(coding, bytes);
         }
         if self.is_compressed_at_once() {
             return SelectedRepresentation::Compressed(coding);
         }
-        permits
+        compression
+            .streams
             .try_acquire(Peer::from_extensions(&head.extensions), 1)
             .map_or(SelectedRepresentation::Plain, |permit| {
                 SelectedRepresentation::Streamed(coding, permit)
@@ -193,6 +229,20 @@ impl<'s> Resource<'s> {
             .filter(|_| self.is_whole)
     }
 
+    fn cached_encoding(&self, coding: Coding, compression: &Compression) -> Option<Bytes> {
+        if self.is_whole {
+            return None;
+        }
+        compression.cache.get(&self.encoding_key(coding))
+    }
+
+    fn encoding_key(&self, coding: Coding) -> EncodingKey {
+        EncodingKey {
+            text: self.tag,
+            coding,
+        }
+    }
+
     fn validators(&self, coding: Option<Coding>) -> Validators {
         // The store makes the modification times of two contents of a source differ by a second at
         // least.
@@ -201,7 +251,10 @@ impl<'s> Resource<'s> {
             .content
             .last_unpacked
             .and_then(|at| u64::try_from(at.as_second()).ok());
-        Validators::new(&format!("{}{}", self.tag, etag_suffix(coding)), modified)
+        Validators::new(
+            &format!("{}{}", self.tag.hex(), etag_suffix(coding)),
+            modified,
+        )
     }
 
     /// Responds with a representation whose preconditions are satisfied.
@@ -281,7 +334,7 @@ impl<'s> Resource<'s> {
 
 /// Returns the opaque part of the entity tag of filtered blobs: a hash of the build, the content
 /// and the filter.
-fn metas_etag(served: &Served, parameters: &Parameters, build: &str) -> String {
+fn metas_etag(served: &Served, parameters: &Parameters, build: &str) -> Digest {
     let mut hash = Sha256::new();
     hash.update(format!("{build:?}"));
     hash.update(served.content.digest.hex());
@@ -293,7 +346,7 @@ fn metas_etag(served: &Served, parameters: &Parameters, build: &str) -> String {
         );
         hash.update(text.unwrap_or_default());
     }
-    fbc_grammar::Digest::new(hash.finalize().into()).hex()
+    Digest::new(hash.finalize().into())
 }
 
 /// Returns the headers with the validators, which responses have with and without a representation.

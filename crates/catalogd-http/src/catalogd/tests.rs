@@ -29,6 +29,11 @@ fn server(encodings: Encodings) -> (Router, String) {
 
 /// The same with so many lines of [`LINE_BYTES`] in the large one.
 fn server_with(encodings: Encodings, lines: u32) -> (Router, String) {
+    let (catalogs, tag) = catalogs_with(encodings, lines);
+    (router(catalogs, "test", None), tag)
+}
+
+fn catalogs_with(encodings: Encodings, lines: u32) -> (Catalogs, String) {
     let (mut writer, catalogs) = catalogs();
     let encodings = Arc::new(encodings);
     let mut tag = String::new();
@@ -63,7 +68,7 @@ fn server_with(encodings: Encodings, lines: u32) -> (Router, String) {
         };
         writer.publish(Served::new(name, content, CatalogMetadata::default()));
     }
-    (router(catalogs, "test", None), tag)
+    (catalogs, tag)
 }
 
 /// Status, tag, coding, whether ranges are offered, and body.
@@ -355,7 +360,19 @@ async fn long_blobs_are_described_by_head_and_revalidated_as_short_ones_are() {
 #[tokio::test]
 async fn as_many_responses_are_compressed_while_they_are_sent_as_the_limit_says_and_more_are_plain()
 {
-    let (router, _) = server_with(Encodings::default(), 10_000);
+    let (catalogs, _) = catalogs_with(Encodings::default(), 10_000);
+    let router = routes(ApiState {
+        catalogs,
+        build: "test",
+        compression: Compression {
+            streams: Permits::new(MAX_COMPRESSED_STREAMS),
+            work: FairSemaphore::per_processor(),
+            // Nothing is cached, so that each response is compressed.
+            cache: EncodingCache::with_bytes(0),
+        },
+        line_ranges: Permits::new(MAX_LINE_RANGES_BYTES),
+        read_barrier: None,
+    });
     let mut bodies = Vec::new();
     let others = Peer::new([192, 0, 2, 1].into());
     for peer in [Peer::default(), others] {
@@ -535,5 +552,75 @@ async fn a_request_is_answered_from_what_its_caller_may_see() {
             let response = service.call(request).await.unwrap();
             assert_eq!(response.status().as_u16(), expected, "{path}");
         }
+    }
+}
+
+/// A request for filtered blobs in this coding, whose compressed form may have been made before.
+async fn filtered(router: &Router, coding: &str) -> (Option<u64>, Bytes) {
+    let request = Request::get("/catalogs/large/api/v1/metas?schema=olm.bundle")
+        .header("accept-encoding", coding)
+        .body(Body::empty())
+        .unwrap();
+    let response = TowerToHyperService::new(router.clone())
+        .call(request)
+        .await
+        .unwrap();
+    assert_eq!(response.headers()["content-encoding"], coding);
+    let length = response.body().size_hint().exact();
+    (
+        length,
+        to_bytes(response.into_body(), usize::MAX).await.unwrap(),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filtered_blobs_that_are_requested_again_are_compressed_once_for_all_later_requests() {
+    let (router, _) = server_with(Encodings::default(), 10_000);
+    let whole = send(&router, Method::GET, ALL_OF_LARGE, &[]).await.4;
+    for coding in Coding::ALL {
+        let plain = |compressed: Bytes| {
+            let mut plain = Vec::new();
+            coding.decompress(&*compressed, &mut plain).unwrap();
+            plain
+        };
+        // While there is no compressed form, the length is not known.
+        let (length, body) = filtered(&router, coding.name()).await;
+        assert_eq!(length, None);
+        assert!(plain(body) == whole);
+
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let body = loop {
+            let (length, body) = filtered(&router, coding.name()).await;
+            if length.is_some() {
+                break body;
+            }
+            assert!(plain(body) == whole);
+            assert!(std::time::Instant::now() < deadline, "no form was cached");
+            tokio::task::yield_now().await;
+        };
+        let (length, again) = filtered(&router, coding.name()).await;
+        assert_eq!((length, &again), (Some(body.len() as u64), &body));
+        assert!(plain(body) == whole);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filtered_blobs_that_are_requested_once_are_not_cached() {
+    let (router, _) = server_with(Encodings::default(), 10_000);
+    for name in 0..50 {
+        let path = format!("/catalogs/large/api/v1/metas?package=p&name=b{name:05}");
+        send(&router, Method::GET, &path, &[("accept-encoding", "gzip")]).await;
+    }
+    let (length, _) = filtered(&router, "gzip").await;
+    assert_eq!(length, None);
+    let head = [("accept-encoding", "gzip")];
+    let path = "/catalogs/large/api/v1/metas?schema=olm.bundle";
+    let (_, tag, ..) = send(&router, Method::GET, path, &head).await;
+    // Neither a client that has the response nor one that asks for the head alone needs the form.
+    let tag = tag.unwrap();
+    let known = [("accept-encoding", "gzip"), ("if-none-match", &*tag)];
+    for _ in 0..3 {
+        assert_eq!(send(&router, Method::GET, path, &known).await.0, 304);
+        send(&router, Method::HEAD, path, &head).await;
     }
 }

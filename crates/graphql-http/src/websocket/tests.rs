@@ -377,7 +377,7 @@ async fn a_response_without_room_is_refused_and_the_next_one_is_sent() {
     let (_writer, reader) = catalogs();
     let server = Arc::new(GraphqlService::new(
         Arc::new(Engine::new(reader, "test", limits)),
-        &[],
+        GraphqlHttpSettings::default(),
     ));
     let mut connection = connect(&server);
     connection.hear(INIT).ok().unwrap();
@@ -416,7 +416,7 @@ async fn operations_of_a_connection_that_is_not_polled_hold_nothing_that_others_
     let (mut writer, reader) = catalogs();
     let server = Arc::new(GraphqlService::new(
         Arc::new(Engine::new(reader, "test", limits)),
-        &[],
+        GraphqlHttpSettings::default(),
     ));
     let mut connections: Vec<_> = (0..20).map(|_| connect(&server)).collect();
     for connection in &mut connections {

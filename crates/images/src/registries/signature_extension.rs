@@ -59,14 +59,18 @@ impl RegistrySession {
                 bytes: limit,
             })
             .await?;
-        let list: SignatureList = serde_json::from_slice(&list)
-            .map_err(|source| ImageError::Manifest { resource, source })?;
-        let stored = list.signatures.unwrap_or_default();
-        let simple = stored
-            .into_iter()
-            .filter(|it| it.schema_version == SCHEMA_VERSION && it.kind == SIGNATURE_TYPE);
-        Ok(simple.map(|signature| signature.content).collect())
+        parse(&list).map_err(|source| ImageError::Manifest { resource, source })
     }
+}
+
+/// Parses a list of signatures.
+fn parse(list: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
+    let list: SignatureList = serde_json::from_slice(list)?;
+    let stored = list.signatures.unwrap_or_default();
+    let simple = stored
+        .into_iter()
+        .filter(|it| it.schema_version == SCHEMA_VERSION && it.kind == SIGNATURE_TYPE);
+    Ok(simple.map(|signature| signature.content).collect())
 }
 
 fn stored_signatures_path(repository: &str, digest: Digest) -> String {
