@@ -60,9 +60,10 @@ impl fmt::Display for ColumnType {
 impl ExportColumn {
     /// Returns the column as a field of a Parquet schema.
     pub(crate) fn field(&self) -> Result<TypePtr, ParquetError> {
-        let repetition = match self.is_optional {
-            true => Repetition::OPTIONAL,
-            false => Repetition::REQUIRED,
+        let repetition = if self.is_optional {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
         };
         let primitive = |name, physical_type, logical_type| {
             Type::primitive_type_builder(name, physical_type)

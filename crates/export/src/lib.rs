@@ -27,7 +27,6 @@ mod file;
 mod rows;
 mod table;
 
-use std::error::Error as _;
 use std::io::{self, Write};
 
 use fbc::Catalog;
@@ -79,11 +78,8 @@ pub enum ExportError {
 impl From<ParquetError> for ExportError {
     /// Recovers the error of the file, which `ParquetError` wraps.
     fn from(error: ParquetError) -> Self {
-        let is_io = error
-            .source()
-            .is_some_and(|source| source.is::<io::Error>());
         match error {
-            ParquetError::External(inner) if is_io => match inner.downcast::<io::Error>() {
+            ParquetError::External(inner) => match inner.downcast::<io::Error>() {
                 Ok(inner) => Self::Io(*inner),
                 Err(inner) => Self::Encode(ParquetError::External(inner)),
             },

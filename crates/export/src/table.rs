@@ -151,7 +151,8 @@ tables! {
         created_at: Option<Timestamp>,
         /// Lowest supported version of Kubernetes, from the metadata.
         min_kube_version: Option<Cow<'a, str>>,
-        /// Last supported version of OpenShift, from the property `olm.maxOpenShiftVersion`.
+        /// Last version of the platform that it supports, such as `4.18`, from the property
+        /// `olm.maxOpenShiftVersion`.
         max_openshift_version: Option<&'a str>,
     }
 

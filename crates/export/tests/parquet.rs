@@ -5,14 +5,64 @@ use std::io::{self, Write};
 
 use bytes::Bytes;
 use export::{
-    CONTENT_KEY, ColumnType, ExportError, ExportTable, ExportedContent, MAX_ROW_GROUP_BYTES,
+    CONTENT_KEY, ExportError, ExportTable, ExportedContent, MAX_ROW_GROUP_BYTES,
     MAX_ROW_GROUP_ROWS, TABLE_KEY, TABLES_VERSION, VERSION_KEY, write_table,
 };
 use fbc::Catalog;
 use fbc_grammar::Digest;
 use jiff::Timestamp;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use testing::fixture::{catalog, catalog_of, lines};
+use testing::fixture::{catalog, catalog_of};
+
+/// Columns that this version of the tables must have, in this order. Columns that are added come
+/// behind them; a change of these lines is a change of [`TABLES_VERSION`].
+const VERSION_1: &[(&str, &str)] = &[
+    (
+        "packages",
+        "package string, description string or null, default_channel string or null, display_name string or null, provider string or null, categories list of strings, keywords list of strings",
+    ),
+    (
+        "channels",
+        "package string, channel string, is_default boolean, head string or null",
+    ),
+    (
+        "entries",
+        "package string, channel string, ordinal int64, bundle string, has_bundle boolean, replaces string or null, skips list of strings, skip_range string or null",
+    ),
+    (
+        "bundles",
+        "package string, bundle string, ordinal int64, version string or null, release string or null, image string or null, created_at timestamp or null, min_kube_version string or null, max_openshift_version string or null",
+    ),
+    (
+        "properties",
+        "package string, channel string or null, bundle string or null, ordinal int64, property_type string, value string or null, value_bytes int64",
+    ),
+    (
+        "images",
+        "package string, bundle string, ordinal int64, name string, image string, repository string or null, tag string or null, digest string or null",
+    ),
+    (
+        "apis",
+        "package string, bundle string, ordinal int64, api_group string, api_version string, api_kind string",
+    ),
+    (
+        "requirements",
+        "package string, bundle string, ordinal int64, property_type string, required_package string or null, version_range string or null, api_group string or null, api_version string or null, api_kind string or null, label string or null, constraint_value string or null, is_malformed boolean, description string",
+    ),
+    (
+        "deprecations",
+        "package string, channel string or null, bundle string or null, message string or null",
+    ),
+    (
+        "problems",
+        "code string, severity string, occurrences int64, message string or null, package string or null, channel string or null, bundle string or null, file string or null, line int64 or null",
+    ),
+    (
+        "contents",
+        "exported_at timestamp, image string or null, packages int64, bundles int64, blobs int64, errors int64, warnings int64, bytes int64",
+    ),
+];
 
 /// A catalog with a row of each table.
 const EVERYTHING: &str = r#"
@@ -32,26 +82,29 @@ fn content(catalog: &Catalog) -> ExportedContent<'_> {
         catalog,
         digest: Digest::new([1; 32]),
         image: Some("quay.io/a/catalog@sha256:1"),
-        exported_at: Timestamp::from_second(1_700_000_000).unwrap(),
+        exported_at: Timestamp::from_second(1_700_000_000).expect("a time"),
     }
 }
 
 fn written(table: ExportTable, catalog: &Catalog) -> Vec<u8> {
-    write_table(table, &content(catalog), Vec::new()).unwrap()
+    write_table(table, &content(catalog), Vec::new()).expect("memory takes all bytes")
 }
 
 fn reader(file: Vec<u8>) -> SerializedFileReader<Bytes> {
-    SerializedFileReader::new(Bytes::from(file)).unwrap()
+    SerializedFileReader::new(Bytes::from(file)).expect("a Parquet file")
 }
 
 /// The rows of a table, each as one line.
 fn rows(table: ExportTable, catalog: &Catalog) -> Vec<String> {
     let reader = reader(written(table, catalog));
-    reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(|row| row.unwrap().to_string())
-        .collect()
+    let rows = reader.get_row_iter(None).expect("every column is read");
+    rows.map(|row| row.expect("a row").to_string()).collect()
+}
+
+/// The number of rows of each row group.
+fn row_groups(file: Vec<u8>) -> Vec<i64> {
+    let groups = reader(file).metadata().row_groups().to_vec();
+    groups.iter().map(RowGroupMetaData::num_rows).collect()
 }
 
 #[test]
@@ -66,10 +119,159 @@ fn each_object_of_a_catalog_is_a_row_of_its_table() {
         }
         text.push('\n');
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testdata/rows.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(path, &text).unwrap();
+    let expected = include_str!("testdata/rows.txt");
+    assert!(
+        text == expected,
+        "tests/testdata/rows.txt differs from\n{text}"
+    );
+}
+
+#[test]
+fn columns_are_only_added() {
+    for &(name, columns) in VERSION_1 {
+        let table = ExportTable::ALL
+            .iter()
+            .find(|table| table.name() == name)
+            .unwrap_or_else(|| panic!("the table `{name}` was removed"));
+        let now = table.columns().iter().map(|column| {
+            let null = if column.is_optional { " or null" } else { "" };
+            format!("{} {}{null}", column.name, column.column_type)
+        });
+        let now = now.collect::<Vec<_>>().join(", ");
+        assert!(now.starts_with(columns), "{name}\n  {now}\n  {columns}");
     }
-    let expected = std::fs::read_to_string(path).unwrap();
-    assert_eq!(text, expected, "run UPDATE_EXPECT=1 cargo test -p export");
+    assert_eq!(TABLES_VERSION, "1");
+}
+
+#[test]
+fn every_table_of_this_version_is_listed() {
+    let listed: Vec<_> = VERSION_1.iter().map(|(name, _)| *name).collect();
+    let tables: Vec<_> = ExportTable::ALL.iter().map(|table| table.name()).collect();
+    assert_eq!(listed, tables);
+}
+
+#[test]
+fn the_columns_of_a_file_are_those_of_its_table() {
+    let catalog = catalog(EVERYTHING);
+    for &table in ExportTable::ALL {
+        let reader = reader(written(table, &catalog));
+        let schema = reader.metadata().file_metadata().schema().clone();
+        let names: Vec<_> = schema
+            .get_fields()
+            .iter()
+            .map(|field| field.name())
+            .collect();
+        let expected: Vec<_> = table.columns().iter().map(|column| column.name).collect();
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
+fn a_file_names_the_version_of_the_tables_its_table_and_its_content() {
+    let catalog = catalog(EVERYTHING);
+    for &table in ExportTable::ALL {
+        let reader = reader(written(table, &catalog));
+        let metadata = reader.metadata().file_metadata().key_value_metadata();
+        let metadata: BTreeMap<_, _> = metadata
+            .unwrap()
+            .iter()
+            .map(|pair| (pair.key.as_str(), pair.value.as_deref().unwrap()))
+            .collect();
+        let digest = format!("sha256:{}", "01".repeat(32));
+        let expected = [
+            (VERSION_KEY, TABLES_VERSION),
+            (TABLE_KEY, table.name()),
+            (CONTENT_KEY, &digest),
+        ];
+        assert_eq!(metadata, BTreeMap::from(expected));
+    }
+}
+
+#[test]
+fn the_same_content_becomes_the_same_bytes_at_any_time() {
+    let catalog = catalog(EVERYTHING);
+    for &table in ExportTable::ALL {
+        let later = ExportedContent {
+            exported_at: Timestamp::from_second(1_800_000_000).unwrap(),
+            ..content(&catalog)
+        };
+        let later = write_table(table, &later, Vec::new()).unwrap();
+        let is_same = later == written(table, &catalog);
+        assert_eq!(is_same, table != ExportTable::Contents, "{}", table.name());
+    }
+}
+
+#[test]
+fn a_table_without_rows_is_a_file_without_row_groups() {
+    let catalog = catalog_of("");
+    for &table in ExportTable::ALL {
+        let expected: &[i64] = match table {
+            ExportTable::Contents | ExportTable::Problems => &[1],
+            _ => &[],
+        };
+        assert_eq!(
+            row_groups(written(table, &catalog)),
+            expected,
+            "{}",
+            table.name()
+        );
+    }
+}
+
+/// A catalog with one package, whose only channel has so many entries.
+fn entries(count: usize) -> Catalog {
+    let entries: Vec<_> = (0..count)
+        .map(|at| format!(r#"{{"name":"a.v{at}"}}"#))
+        .collect();
+    catalog_of(&format!(
+        "{{\"name\":\"a\",\"schema\":\"olm.package\"}}\n{{\"entries\":[{}],\"name\":\"c\",\"package\":\"a\",\"schema\":\"olm.channel\"}}\n",
+        entries.join(",")
+    ))
+}
+
+#[test]
+fn a_row_group_has_a_maximum_number_of_rows() {
+    let most = i64::try_from(MAX_ROW_GROUP_ROWS).unwrap();
+    let groups = |count| row_groups(written(ExportTable::Entries, &entries(count)));
+    assert_eq!(groups(MAX_ROW_GROUP_ROWS), [most]);
+    assert_eq!(groups(MAX_ROW_GROUP_ROWS + 1), [most, 1]);
+}
+
+#[test]
+fn a_row_group_has_a_maximum_size() {
+    let value = "x".repeat(MAX_ROW_GROUP_BYTES / 2);
+    let property = format!(r#"{{"type":"t","value":"{value}"}}"#);
+    let properties = |count: usize| {
+        let properties = vec![property.as_str(); count].join(",");
+        let catalog = catalog_of(&format!(
+            "{{\"name\":\"a\",\"properties\":[{properties}],\"schema\":\"olm.package\"}}\n"
+        ));
+        row_groups(written(ExportTable::Properties, &catalog))
+    };
+    assert_eq!(properties(1), [1]);
+    assert_eq!(properties(2), [2]);
+    assert_eq!(properties(3), [2, 1]);
+}
+
+/// A writer on a full disk.
+struct FullDisk;
+
+impl Write for FullDisk {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_the_file() {
+    let catalog = catalog(EVERYTHING);
+    let error = write_table(ExportTable::Bundles, &content(&catalog), FullDisk).err();
+    let Some(ExportError::Io(error)) = error else {
+        panic!("not an error of the file: {error:?}");
+    };
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
 }

@@ -102,7 +102,7 @@ pub enum LocalCommand {
     /// status is 0 if everything stays or follows by itself, 1 if something must be switched by
     /// hand or is blocked, and 2 if something is unknown or the input cannot be read.
     UpgradePlan(LocalUpgradePlanArgs),
-    /// Write catalogs as tables in Parquet files, for DuckDB, Spark, Trino and DataFusion
+    /// Write catalogs as tables in Parquet files, for analytical databases
     ///
     /// Each content of a catalog is written once: what the directory has already is left as it is,
     /// so that exports of years can share it. The exit status is 2 if a catalog cannot be read or

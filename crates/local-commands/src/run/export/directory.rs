@@ -49,7 +49,10 @@ impl ExportDirectory {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                bail!("{}: another export writes to it", failed())
+                bail!(
+                    "{}: another export writes to it: wait until it ends",
+                    failed()
+                )
             }
             Err(TryLockError::Error(error)) => return Err(error).with_context(failed),
         }
