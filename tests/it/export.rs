@@ -268,22 +268,50 @@ fn a_content_is_complete_when_its_last_table_is_there() {
 }
 
 #[test]
-fn a_table_that_cannot_be_published_leaves_the_content_incomplete() {
+fn a_table_that_cannot_be_published_leaves_the_content_incomplete_and_stops_no_other_catalog() {
     let folders = Folders::new();
+    folders.catalog("argo", ARGO);
     folders.catalog("etcd", ETCD);
-    let source = folders.text("etcd");
-    folders.write("tables/images", "a file");
-    let output = export(&folders, &[&source]);
+    let argo = folders.text("argo");
+    let etcd = folders.text("etcd");
+    folders.write("tables/images/catalog=etcd", "a file");
+
+    let output = export(&folders, &[&etcd, &argo]);
     assert_eq!(output.status, Some(2));
     let start =
         "error: cannot export the catalog `etcd`: cannot write to `@/tables/images/catalog=etcd/";
     assert!(output.stderr.starts_with(start), "{}", output.stderr);
-    assert!(!folders.path("tables/contents").exists());
+    let written = files(&folders.path("tables"));
+    let of_argo = written
+        .iter()
+        .filter(|(path, _)| !path.contains("catalog=etcd"));
+    let of_argo: Vec<_> = of_argo.cloned().collect();
+    assert_eq!(
+        paths(&of_argo),
+        expected_paths(&[content_folder("argo", ARGO)])
+    );
+    assert!(!folders.path("tables/contents/catalog=etcd").exists());
 
-    fs::remove_file(folders.path("tables/images")).unwrap();
-    assert_eq!(export(&folders, &[&source]).status, Some(0));
-    let expected = expected_paths(&[content_folder("etcd", ETCD)]);
-    assert_eq!(paths(&files(&folders.path("tables"))), expected);
+    fs::remove_file(folders.path("tables/images/catalog=etcd")).unwrap();
+    assert_eq!(export(&folders, &[&etcd]).status, Some(0));
+    let contents = [content_folder("argo", ARGO), content_folder("etcd", ETCD)];
+    let written = files(&folders.path("tables"));
+    assert_eq!(paths(&written), expected_paths(&contents));
+}
+
+#[test]
+fn a_name_that_is_too_long_for_a_folder_is_refused_without_a_file() {
+    let folders = Folders::new();
+    folders.catalog("etcd", ETCD);
+    // `catalog=` and the name have at most 255 bytes.
+    let named = |length: usize| format!("{}={}", "a".repeat(length), folders.text("etcd"));
+    let output = export(&folders, &[&named(248)]);
+    let is_explained = output
+        .stderr
+        .ends_with(": File name too long (os error 36)\n");
+    assert!(output.status == Some(2) && is_explained, "{output:?}");
+    assert_eq!(paths(&files(&folders.path("tables"))), [".lock"]);
+    assert_eq!(export(&folders, &[&named(247)]).status, Some(0));
 }
 
 #[test]

@@ -78,7 +78,20 @@ impl ExportDirectory {
         catalog: &str,
         content: &ExportedContent<'_>,
     ) -> anyhow::Result<WrittenContent> {
-        let staging = self.root.join(STAGING);
+        let written = self.write_tables(catalog, content);
+        // A disk that is full is not to stay so, and the next catalog begins with an empty folder.
+        let removed = remove_staging(&self.root);
+        let written = written?;
+        removed.with_context(|| format!("cannot remove `{}`", self.staging().display()))?;
+        Ok(written)
+    }
+
+    fn write_tables(
+        &self,
+        catalog: &str,
+        content: &ExportedContent<'_>,
+    ) -> anyhow::Result<WrittenContent> {
+        let staging = self.staging();
         fs::create_dir(&staging)
             .with_context(|| format!("cannot create `{}`", staging.display()))?;
         let mut written = WrittenContent { files: 0, bytes: 0 };
@@ -93,9 +106,11 @@ impl ExportDirectory {
             publish(&staging.join(table.name()), &folder)
                 .with_context(|| format!("cannot write to `{}`", folder.display()))?;
         }
-        remove_staging(&self.root)
-            .with_context(|| format!("cannot remove `{}`", staging.display()))?;
         Ok(written)
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.root.join(STAGING)
     }
 
     fn folder(&self, table: ExportTable, catalog: &str, digest: &Digest) -> PathBuf {
