@@ -3,11 +3,11 @@
 totals, the heads of all channels, and joins. Whole values are compared, one line for each comparison. Then it follows
 docs/how-to/ask-with-duckdb.md.
 
-usage: export.py CATALOGQL
+usage: export.py CATALOGQL [spark]
 
 CATALOGQL is the program, built with the feature `export-parquet`. DuckDB and DataFusion are installed once from PyPI into the
 user's cache. The catalogs are the example, twice under names that are easily taken for other types, and `community` of the corpus;
-without the corpus, the part of it in tests/testdata. With UPDATE_EXPECT=1, the results on the page are written anew.
+without the corpus, the part of it in tests/testdata. With `spark`, Spark is asked too, which needs Java. With UPDATE_EXPECT=1, the results on the page are written anew.
 """
 
 import json
@@ -56,15 +56,16 @@ PROBLEMS = """query ($catalog: String!, $after: String) { catalog(name: $catalog
   nodes { code severity message packageName channelName bundleName file line } } } }"""
 
 
-def install():
+def install(kind):
     """Runs this script again with the libraries, which are installed once."""
-    cache = Path(os.environ.get('XDG_CACHE_HOME', Path.home() / '.cache')) / 'catalogql/export'
-    wanted = (HERE / 'requirements.txt').read_text()
+    cache = Path(os.environ.get('XDG_CACHE_HOME', Path.home() / '.cache')) / f'catalogql/export{kind}'
+    file = HERE / f'requirements{kind}.txt'
+    wanted = file.read_text()
     done = cache / 'installed'
     if not done.exists() or done.read_text() != wanted:
-        print('installing DuckDB and DataFusion from PyPI (a minute, once)', file=sys.stderr)
+        print('installing databases from PyPI (a minute, once)', file=sys.stderr)
         subprocess.run([sys.executable, '-m', 'venv', '--clear', cache], check=True)
-        subprocess.run([cache / 'bin/pip', 'install', '--quiet', '-r', HERE / 'requirements.txt'], check=True)
+        subprocess.run([cache / 'bin/pip', 'install', '--quiet', '-r', file], check=True)
         done.write_text(wanted)
     if Path(sys.prefix) != cache:
         os.execv(cache / 'bin/python', [cache / 'bin/python', *sys.argv])
@@ -105,6 +106,34 @@ class DataFusion:
 
     def ask(self, sql):
         return [tuple(row.values()) for row in self.context.sql(sql).to_pylist()]
+
+
+class Spark:
+    name = 'Spark'
+
+    def __init__(self, folder):
+        from pyspark.sql import SparkSession
+
+        settings = {
+            'spark.driver.bindAddress': '127.0.0.1',
+            'spark.driver.host': '127.0.0.1',
+            'spark.sql.session.timeZone': 'UTC',
+            'spark.sql.sources.partitionColumnTypeInference.enabled': 'false',
+            'spark.ui.enabled': 'false',
+            'spark.ui.showConsoleProgress': 'false',
+        }
+        builder = SparkSession.builder.master('local[2]')
+        for key, value in settings.items():
+            builder = builder.config(key, value)
+        self.session = builder.getOrCreate()
+        for table in TABLES:
+            read = self.session.read.option('mergeSchema', 'true')
+            read.parquet(f'{folder}/{table}').createOrReplaceTempView(table)
+
+    def ask(self, sql):
+        for standard, own in {'unnest(': 'explode(', 'AS VARCHAR': 'AS STRING'}.items():
+            sql = sql.replace(standard, own)
+        return [tuple(row) for row in self.session.sql(sql).collect()]
 
 
 class Answers:
@@ -446,10 +475,10 @@ def text(value):
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def compare(folder, answers):
+def compare(databases, answers):
     """Compares every answer of each database. Returns how many differ."""
     different = 0
-    for database in [DuckDb(folder), DataFusion(folder)]:
+    for database in databases:
         for name, sql, rows in COMPARISONS:
             begun = time.monotonic()
             found = Counter(text(row) for row in database.ask(sql))
@@ -502,7 +531,7 @@ def follow_page(program, folder):
     return different
 
 
-def main(program):
+def main(program, databases):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         export(program, folder / 'tables')
@@ -513,7 +542,7 @@ def main(program):
         finally:
             server.terminate()
             server.wait()
-        different = compare(folder / 'tables', answers)
+        different = compare((database(folder / 'tables') for database in databases), answers)
         (folder / 'page').mkdir()
         different += follow_page(program, folder / 'page')
     if different:
@@ -521,7 +550,8 @@ def main(program):
 
 
 if __name__ == '__main__':
-    if len(sys.argv) != 2:
+    WITH_SPARK = sys.argv[2:] == ['spark']
+    if len(sys.argv) != 2 and not WITH_SPARK:
         sys.exit(__doc__)
-    install()
-    main(Path(sys.argv[1]).resolve())
+    install('-spark' if WITH_SPARK else '')
+    main(Path(sys.argv[1]).resolve(), [DuckDb, DataFusion, Spark] if WITH_SPARK else [DuckDb, DataFusion])
