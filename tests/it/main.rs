@@ -21,6 +21,7 @@ mod descriptions;
 mod documents;
 mod editable;
 mod edits;
+mod export;
 mod followed_servers;
 mod forward_compat;
 mod fuzz;

@@ -2,6 +2,7 @@
 //! limits, the flags.
 
 mod edits;
+mod export;
 mod limits;
 mod schema;
 

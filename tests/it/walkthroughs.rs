@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -215,6 +216,16 @@ fn a_catalog_is_made_served_updated_and_published_as_the_page_says() {
     );
     let replaced = [("127.0.0.1:8080", &*address), ("quay.io", &*host)];
     assert_eq!(Walkthrough::new(&folders, &replaced).follow(&text), 9);
+}
+
+#[test]
+fn a_catalog_is_exported_as_the_page_says() {
+    let folders = Folders::new();
+    fs::create_dir(folders.path("work")).expect("folders can be made");
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+    symlink(examples, folders.path("work/examples")).expect("links can be made");
+    let page = page("ask-with-duckdb");
+    assert_eq!(Walkthrough::new(&folders, &[]).follow(&page), 3);
 }
 
 #[test]

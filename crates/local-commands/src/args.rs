@@ -2,6 +2,7 @@
 //! file.
 
 mod edit;
+mod export;
 mod images;
 mod mirror;
 mod preview;
@@ -16,6 +17,7 @@ pub use self::edit::{
     InitArgs, MigrateArgs, MigrateLevel, Policy, PushArgs, RenderArgs, RenderTemplateArgs,
     TemplateType,
 };
+pub use self::export::{ExportArgs, ExportFormat};
 pub use images::{HttpArgs, ImageArgs, RegistryArgs, SignatureArgs};
 pub use mirror::{
     MirrorCatalogArgs, MirrorCommand, MirrorDestinationArgs, MirrorLoadArgs, MirrorPlanArgs,
@@ -100,6 +102,12 @@ pub enum LocalCommand {
     /// status is 0 if everything stays or follows by itself, 1 if something must be switched by
     /// hand or is blocked, and 2 if something is unknown or the input cannot be read.
     UpgradePlan(LocalUpgradePlanArgs),
+    /// Write catalogs as tables in Parquet files, for analytical databases
+    ///
+    /// Each content of a catalog is written once: what the directory has already is left as it is,
+    /// so that exports of years can share it. The exit status is 2 if a catalog cannot be read or
+    /// written; the others are exported.
+    Export(ExportArgs),
     /// Show whether the signature policy accepts an image, and why
     ///
     /// The exit status is 1 if the image is refused, and 2 if this cannot be decided.

@@ -2,6 +2,8 @@
 //! catalogs and registries that a user names, also to a server; `once` and `lines` read catalogs.
 
 mod edit;
+#[cfg_attr(not(feature = "export-parquet"), path = "run/no_export.rs")]
+mod export;
 mod lines;
 mod local;
 mod mirror;
@@ -63,6 +65,7 @@ fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
         LocalCommand::Solve(args) => solve::solve(args),
         LocalCommand::Mirror(command) => mirror::mirror(command),
         LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
+        LocalCommand::Export(args) => export::export(args),
         LocalCommand::Verify(args) => verify::verify(args),
     }
 }

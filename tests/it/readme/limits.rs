@@ -28,6 +28,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(preview_limits());
     all.extend(editing_limits());
     all.extend(mirror_limits());
+    all.extend(export_limits());
     all.extend(pull_limits());
     all.extend(download_limits());
     all.extend(controller_limits());
@@ -142,6 +143,13 @@ fn request_limits() -> Vec<(&'static str, String)> {
             .map(|limit| (row_name(limit.name), row_value(limit))),
     );
     all
+}
+
+fn export_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("row group rows", export::MAX_ROW_GROUP_ROWS.to_string()),
+        ("row group bytes", export::MAX_ROW_GROUP_BYTES.to_string()),
+    ]
 }
 
 fn mirror_limits() -> Vec<(&'static str, String)> {
