@@ -53,6 +53,7 @@ mod remote_git;
 mod remote_git_hostile;
 mod remote_hostile;
 mod remote_sources;
+mod sbom;
 mod serve;
 mod serve_images;
 mod served;

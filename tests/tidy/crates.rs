@@ -225,6 +225,7 @@ const ALLOWED: [(&str, &[&str]); 46] = [
             "build-info",
             "bundle-images",
             "commands",
+            "content-digest",
             "edit",
             "edit-directory",
             "export",

@@ -202,7 +202,7 @@ fn write_images<W: Write + Send>(
                 ordinal: integer(at),
                 name: related.name.decode(),
                 image: Cow::Borrowed(&image),
-                repository: reference.map(|reference| repository(reference).into()),
+                repository: reference.map(|reference| reference.repository().into()),
                 tag: reference.and_then(|reference| reference.tag()),
                 digest: reference.and_then(|reference| reference.digest()),
             })?;
@@ -376,13 +376,6 @@ fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "ERROR",
         Severity::Warning => "WARNING",
-    }
-}
-
-fn repository(reference: ImageReference<'_>) -> String {
-    match reference.domain() {
-        "" => reference.path().into_owned(),
-        domain => format!("{domain}/{}", reference.path()),
     }
 }
 

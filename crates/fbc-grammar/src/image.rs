@@ -112,6 +112,15 @@ impl<'a> ImageReference<'a> {
         }
     }
 
+    /// Returns registry and name, such as `docker.io/library/etcd`; the name alone without a
+    /// registry.
+    pub fn repository(&self) -> String {
+        match self.domain() {
+            "" => self.path().into_owned(),
+            domain => format!("{domain}/{}", self.path()),
+        }
+    }
+
     /// Returns the tag, if the text has one.
     pub fn tag(&self) -> Option<&'a str> {
         self.tag

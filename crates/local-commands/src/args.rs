@@ -7,6 +7,7 @@ mod images;
 mod mirror;
 mod preview;
 mod queries;
+mod sbom;
 mod validate;
 mod verify;
 
@@ -29,6 +30,7 @@ pub use queries::{
     LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, StepSourceArg,
     SummaryFormat, name_missing,
 };
+pub use sbom::{SbomCommand, SbomImagesArgs};
 pub use validate::{ValidateArgs, ValidateOutput};
 pub use verify::{VerifyArgs, VerifyOutput};
 
@@ -108,6 +110,9 @@ pub enum LocalCommand {
     /// so that exports of years can share it. The exit status is 2 if a catalog cannot be read or
     /// written; the others are exported.
     Export(ExportArgs),
+    /// Print documents about what catalogs ship, for scanners
+    #[command(subcommand)]
+    Sbom(SbomCommand),
     /// Show whether the signature policy accepts an image, and why
     ///
     /// The exit status is 1 if the image is refused, and 2 if this cannot be decided.

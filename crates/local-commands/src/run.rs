@@ -9,10 +9,12 @@ mod local;
 mod mirror;
 mod once;
 mod output;
+mod packages;
 mod preview;
 mod push;
 pub mod registries;
 mod render;
+mod sbom;
 pub mod signature_policy;
 mod solve;
 pub mod sources;
@@ -66,6 +68,7 @@ fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
         LocalCommand::Mirror(command) => mirror::mirror(command),
         LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
         LocalCommand::Export(args) => export::export(args),
+        LocalCommand::Sbom(command) => sbom::sbom(command),
         LocalCommand::Verify(args) => verify::verify(args),
     }
 }

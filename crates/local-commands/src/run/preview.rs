@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use commands::ExitStatus;
 use commands::args::CertificateProviderArg;
 use commands::output::hint;
-use fbc::{Bundle, Catalog};
+use fbc::Bundle;
 use install_preview::summary::{InstallDifference, InstallSummary};
 use install_preview::{
     CertificateProvider, DeploymentConfig, PreviewError, RegistryBundle, RenderOptions,
@@ -180,10 +180,4 @@ impl<'a> BundlePreview<'a> {
             summary,
         })
     }
-}
-
-/// Lists the packages of a catalog that are spelled like a name.
-fn similar_packages<'a>(catalog: &'a Catalog, name: &str) -> Vec<&'a str> {
-    let names = catalog.packages().map(fbc::Package::name);
-    fbc::similar::similar_names(name, names, &fbc::work::Work::unlimited()).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use commands::{CommandError, ExitStatus};
 use fbc::{Bundle, Catalog, Head, Package};
 
-use super::similar_packages;
+use super::super::packages::find_package;
 use crate::args::PreviewArgs;
 
 /// The bundle to preview, and the one to compare it with.
@@ -18,15 +18,7 @@ impl<'a> ChosenBundle<'a> {
             Some((name, version)) => (name, Some(version)),
             None => (&*args.package, None),
         };
-        let Some(package) = catalog.package(name) else {
-            let error = not_found(format!("package `{name}` not found"));
-            let similar = similar_packages(catalog, name);
-            return Err(if similar.is_empty() {
-                error
-            } else {
-                error.hint(format!("did you mean {}?", similar.join(" or ")))
-            });
-        };
+        let package = find_package(catalog, name)?;
         let bundle = match (&args.bundle_name, version) {
             (Some(bundle), version) => named(package, bundle, version)?,
             (None, Some(version)) => of_version(package, version)?,
