@@ -59,7 +59,7 @@ fn name(component: &Value) -> String {
 fn sources() -> BTreeSet<String> {
     let tree = [
         "tree",
-        "--features=signatures-gpg,source-git",
+        "--features=signatures-gpg,source-git,shared-store",
         "--edges=normal,no-proc-macro",
         "--prefix=none",
         "--locked",

@@ -58,6 +58,7 @@ pub use refresh::{
 pub use refresh_requests::{RefreshError, Refresher};
 pub use remote_sources::{HttpClient, HttpSettings};
 pub use serving::FailureReason;
+pub use shared::open_shared_store;
 pub use shared_store::{SharedLookup, SharedStore, SharedStoreError, SharedUpload};
 pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};

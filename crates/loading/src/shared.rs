@@ -10,8 +10,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use fbc_grammar::Digest;
 use http_content::coding::{Coding, CompressionLevel};
+use images::install_crypto_provider;
 use serving::Content;
-use shared_store::{Lookup, SharedContent, Upload, UploadTicket};
+use shared_store::{Lookup, SharedContent, SharedStore, SharedStoreError, Upload, UploadTicket};
 use store::{ContentWriter, SourceState, StoreError, UnnamedFile};
 
 use crate::LoadError;
@@ -48,6 +49,13 @@ struct BoundedLines<'w, 'a> {
     left: u64,
     /// The error of the store, which `io::Error` cannot carry.
     failed: Option<StoreError>,
+}
+
+/// Opens the shared store that a URL names. `build` identifies the code that reads contents. It sends
+/// no request.
+pub fn open_shared_store(url: &str, build: &str) -> Result<Arc<SharedStore>, SharedStoreError> {
+    install_crypto_provider();
+    SharedStore::open(url, build)
 }
 
 impl LoadPipeline {
