@@ -145,7 +145,7 @@ async fn a_replica_serves_a_content_that_another_one_pulled_as_if_it_had_pulled_
     let [first, second] = [&first.catalog, &second.catalog];
     assert_eq!(first.content(), second.content());
     assert_eq!(first.all_problems(), second.all_problems());
-    assert_eq!(first.all_problems().listed.len(), 1);
+    assert!(!first.all_problems().listed.is_empty());
     assert!(first.has_origins_of(second));
 }
 
@@ -235,6 +235,6 @@ async fn directories_are_not_shared() {
     let (loader, task) = Loader::with_shared_store(folders.store(), Some(shared), writer);
     loader.set(vec![folders.desired("a", "a")]);
     drop(loader);
-    task.run(|_| {}).await;
+    task.compress_after(Duration::ZERO).run(|_| {}).await;
     assert!(!replicas.shared_folder().exists());
 }

@@ -142,6 +142,15 @@ fn key() -> RevisionKey {
     RevisionKey::new("build", REVISION)
 }
 
+/// Returns a ticket of a replica that holds no lease.
+fn unleased(key: RevisionKey) -> UploadTicket {
+    UploadTicket {
+        key,
+        lease: None,
+        replaces: false,
+    }
+}
+
 fn absent(found: Lookup) -> UploadTicket {
     match found {
         Lookup::Absent(ticket) => ticket,
@@ -411,23 +420,17 @@ async fn an_object_that_is_longer_than_its_length_says_is_read_up_to_the_limit()
 async fn an_upload_is_tried_again_a_few_times_and_then_given_up() {
     let replicas = Replicas::new();
     let replica = replicas.replica();
-    let ticket = replicas.ticket(&replica).await;
     replicas.set(Fault::WriteFails);
-    let before = replicas.requests();
-    replica.upload(ticket, async { Some(upload()) }).await;
+    let upload_content = || replica.upload(unleased(key()), async { Some(upload()) });
+    upload_content().await;
     assert_eq!(uploads(&replica), [("failed", 1)]);
-    assert_eq!(replicas.requests() - before, UPLOAD_ATTEMPTS as usize);
+    assert_eq!(replicas.requests(), UPLOAD_ATTEMPTS as usize);
 
-    let ticket = UploadTicket {
-        key: key(),
-        lease: None,
-        replaces: false,
-    };
     let recovering = async {
         sleep(UPLOAD_BACKOFF / 4).await;
         replicas.set(Fault::None);
     };
-    tokio::join!(replica.upload(ticket, async { Some(upload()) }), recovering);
+    tokio::join!(upload_content(), recovering);
     assert_eq!(uploads(&replica), [("stored", 1), ("failed", 1)]);
 }
 
@@ -437,11 +440,7 @@ async fn uploads_run_one_at_a_time_and_few_wait() {
     let replica = replicas.replica();
     let running = AtomicUsize::new(0);
     let upload = |number: usize| {
-        let ticket = UploadTicket {
-            key: RevisionKey::new("build", &number.to_string()),
-            lease: None,
-            replaces: false,
-        };
+        let ticket = unleased(RevisionKey::new("build", &number.to_string()));
         let compress = async {
             assert_eq!(running.fetch_add(1, Ordering::Relaxed), 0);
             sleep(Duration::from_secs(1)).await;
@@ -460,11 +459,7 @@ async fn a_second_upload_of_a_revision_changes_nothing() {
     let replicas = Replicas::new();
     replicas.share().await;
     let replica = replicas.replica();
-    let ticket = UploadTicket {
-        key: key(),
-        lease: None,
-        replaces: false,
-    };
+    let ticket = unleased(key());
     let other = Upload {
         compressed: Bytes::from_static(b"other"),
         ..upload()
