@@ -29,7 +29,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Maximum length in bytes of the text of an error.
-const MAX_REASON_BYTES: usize = 300;
+const MAX_REASON_BYTES: usize = 500;
 
 /// A bucket or a directory.
 #[derive(Debug)]
@@ -64,21 +64,18 @@ impl Location {
                 .with_url(text)
                 .with_http_connector(BoundedConnector)
                 .with_retry(retry())
-                .with_client_options(options())
                 .build()
                 .map(|store| Arc::new(store) as _),
             ("gs", true) => GoogleCloudStorageBuilder::from_env()
                 .with_url(text)
                 .with_http_connector(BoundedConnector)
                 .with_retry(retry())
-                .with_client_options(options())
                 .build()
                 .map(|store| Arc::new(store) as _),
             ("az", true) => MicrosoftAzureBuilder::from_env()
                 .with_url(text)
                 .with_http_connector(BoundedConnector)
                 .with_retry(retry())
-                .with_client_options(options())
                 .build()
                 .map(|store| Arc::new(store) as _),
             _ => return Err(SharedStoreError::InvalidUrl),
@@ -120,16 +117,12 @@ fn retry() -> RetryConfig {
     }
 }
 
-/// Options of HTTP clients. Every operation has a time-out of its own, which depends on its bytes.
-fn options() -> ClientOptions {
-    ClientOptions::new()
-        .with_connect_timeout(CONNECT_TIMEOUT)
-        .with_timeout_disabled()
-}
-
 impl HttpConnector for BoundedConnector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = ReqwestConnector::default().connect(options)?;
+        // Every operation has a time-out of its own, which depends on its bytes.
+        let options = options.clone().with_connect_timeout(CONNECT_TIMEOUT);
+        let options = options.with_timeout_disabled();
+        let client = ReqwestConnector::default().connect(&options)?;
         Ok(HttpClient::new(BoundedClient(client)))
     }
 }

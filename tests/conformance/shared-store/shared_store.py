@@ -19,12 +19,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
 import threading
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -43,6 +43,11 @@ MAX_RATIO = 1.7
 
 # Most seconds that a shared store may add to a load: its time-out, and what differs from run to run.
 LONGEST_WAIT = 5 + 3
+
+# What moto, which is not strict, takes for the right of the owner.
+AUTHORIZATION = (
+    'AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0'
+)
 
 KEYS = {'AWS_ACCESS_KEY_ID': 'AKIAEXAMPLE', 'AWS_SECRET_ACCESS_KEY': 'not-a-secret', 'AWS_REGION': 'us-east-1'}
 
@@ -86,8 +91,7 @@ class S3:
 
     def request(self, method, path, body=None):
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
-        credential = f'AWS4-HMAC-SHA256 Credential={KEYS["AWS_ACCESS_KEY_ID"]}/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0'
-        connection.request(method, path, body, {'Authorization': credential})
+        connection.request(method, path, body, {'Authorization': AUTHORIZATION})
         response = connection.getresponse()
         data = response.read()
         connection.close()
@@ -112,6 +116,16 @@ class Registry:
         )
         on.start('registry', ['docker-registry', 'serve', str(configuration)])
         eventually('the registry does not listen', lambda: listens(self.port))
+
+    def layers(self, reference):
+        """The layers of an image, or of the first one of an index."""
+        kinds = 'application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json'
+        request = urllib.request.Request(f'http://127.0.0.1:{self.port}/v2/catalog/manifests/{reference}', headers={'Accept': kinds})
+        with urllib.request.urlopen(request) as response:
+            manifest = json.load(response)
+        if 'manifests' in manifest:
+            return self.layers(manifest['manifests'][0]['digest'])
+        return [layer['digest'] for layer in manifest['layers']]
 
     def pulls(self, layers):
         """How often each of these layers was served whole."""
@@ -184,15 +198,13 @@ def expect(what, found, expected):
 def plain_copy(s3, key, target):
     """Seconds of a plain copy of a content, with the length of its lines."""
     began = time.monotonic()
-    command = f'curl --silent --fail http://127.0.0.1:{s3.port}/bucket/{key} | zstd -d --quiet --force -o {target} && sha256sum {target} && sync {target}'
-    run('sh', '-c', command)
+    download = f"curl --silent --fail --header 'Authorization: {AUTHORIZATION}' http://127.0.0.1:{s3.port}/bucket/{key}"
+    run('sh', '-c', f'{download} | zstd -d --quiet --force -o {target} && sha256sum {target} && sync {target}')
     return time.monotonic() - began, target.stat().st_size
 
 
 def hanging():
-    """The port of a server that accepts connections and never answers."""
-    import socket
-
+    """A socket that accepts connections and never answers."""
     server = socket.socket()
     server.bind(('127.0.0.1', 0))
     server.listen(64)
@@ -308,12 +320,7 @@ def main():
         registry = Registry(on)
         image = f'127.0.0.1:{registry.port}/catalog:v1'
         run(program, 'push', catalog, image, '--insecure-registry', f'127.0.0.1:{registry.port}', '--skip-validation')
-        manifest = urllib.request.Request(
-            f'http://127.0.0.1:{registry.port}/v2/catalog/manifests/v1',
-            headers={'Accept': 'application/vnd.oci.image.manifest.v1+json'},
-        )
-        with urllib.request.urlopen(manifest) as response:
-            layers = [layer['digest'] for layer in json.load(response)['layers']]
+        layers = registry.layers('v1')
         s3 = S3(on, 's3')
         right = five_from_empty_disks(on, program, registry, s3, layers)
         measured, alone = ratio(on, program, registry, s3, right)
