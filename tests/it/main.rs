@@ -55,6 +55,7 @@ mod remote_sources;
 mod serve;
 mod serve_images;
 mod served;
+mod shared_store;
 mod solving;
 mod streams;
 mod support;
