@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use shared_store::{Lookup, SharedContent, SharedStore, SharedStoreError, Upload,
 use store::{ContentWriter, SourceState, StoreError, UnnamedFile};
 
 use crate::LoadError;
-use crate::low_priority::{COMPRESSING_NICENESS, spawn_low_priority};
+use crate::low_priority::{COMPRESSING_NICENESS, panic_message, spawn_low_priority};
 use crate::metrics::Stage;
 use crate::pipeline::LoadPipeline;
 
@@ -39,6 +40,8 @@ enum SharedContentError {
     Digest(Digest),
     #[error("its analysis is damaged, or of another build")]
     Analysis,
+    #[error("reading it panicked: {0}")]
+    Panicked(String),
     #[error("{}", .0.chain())]
     Load(LoadError),
 }
@@ -76,7 +79,10 @@ impl LoadPipeline {
         let key = key.to_owned();
         let state = state.clone();
         self.run_serialized(move |pipeline| {
-            let added = pipeline.add_shared(&key, &state, &found);
+            // A bucket is not trusted more than an image is, whose panics fail a load: here they must not.
+            let add = AssertUnwindSafe(|| pipeline.add_shared(&key, &state, &found));
+            let added = catch_unwind(add)
+                .unwrap_or_else(|panic| Err(SharedContentError::Panicked(panic_message(&*panic))));
             // The download is removed once it was read.
             drop(scratch);
             Ok(match added {

@@ -62,14 +62,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_store_that_failed_is_asked_again_after_a_time_that_doubles_up_to_a_bound() {
         let breaker = CircuitBreaker::default();
+        let moment = Duration::from_millis(1);
         for seconds in [10, 20, 40, 80, 160, 300, 300] {
             assert!(breaker.allows());
             breaker.failed();
             // A request that began at the same time fails, too.
             breaker.failed();
-            advance(Duration::from_secs(seconds) - Duration::from_millis(1)).await;
+            advance(Duration::from_secs(seconds).saturating_sub(moment)).await;
             assert!(!breaker.allows(), "{seconds}");
-            advance(Duration::from_millis(1)).await;
+            advance(moment).await;
         }
         breaker.succeeded();
         breaker.failed();

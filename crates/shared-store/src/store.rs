@@ -26,8 +26,12 @@ use crate::{
 /// Name of a downloaded file of compressed lines, within the folder that a caller names.
 const DOWNLOAD: &str = "shared";
 
-/// Average time between two searches while another replica pulls a revision.
-const WAIT_INTERVAL: Duration = Duration::from_millis(500);
+/// Average time between the first two searches while another replica pulls a revision; it doubles
+/// with each further search.
+const FIRST_WAIT_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Maximum average time between two such searches.
+const MAX_WAIT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A shared store, as one process uses it.
 #[derive(Debug)]
@@ -236,6 +240,7 @@ impl SharedStore {
     /// Finds the record of a revision, takes its lease, or waits for the replica that holds it.
     async fn find_record(&self, key: &RevisionKey) -> Result<RecordSearch, SharedStoreError> {
         let deadline = Instant::now() + WAIT_FOR_REPLICA;
+        let mut interval = FIRST_WAIT_INTERVAL;
         loop {
             if let Some(record) = self.record(key).await? {
                 return Ok(RecordSearch::Found(record));
@@ -251,7 +256,8 @@ impl SharedStore {
                 return Ok(RecordSearch::Waited);
             }
             // Replicas that start together do not ask together.
-            sleep(WAIT_INTERVAL.mul_f64(0.5 + fastrand::f64())).await;
+            sleep(interval.mul_f64(0.5 + fastrand::f64())).await;
+            interval = (interval * 2).min(MAX_WAIT_INTERVAL);
         }
     }
 

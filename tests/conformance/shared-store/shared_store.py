@@ -26,6 +26,7 @@ import sys
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -37,6 +38,7 @@ from stage import Stage, end, eventually, free_port, listens, run
 
 MOTO = 'moto[server]==5.2.1'
 REPLICAS = 5
+ROUNDS = 5
 
 # Ready time of a replica that copies, to a plain copy of its content.
 MAX_RATIO = 1.7
@@ -230,7 +232,7 @@ def five_from_empty_disks(on, program, registry, s3, layers):
 def ratio(on, program, registry, s3, right):
     [key] = s3.names('contents')
     copies, ready, pulled = [], [], []
-    for number in range(5):
+    for number in range(ROUNDS):
         seconds, length = plain_copy(s3, key, on.folder / 'copy')
         copies.append(seconds)
         replica = Replica(on, program, registry, s3.environment()).ready()
@@ -242,16 +244,41 @@ def ratio(on, program, registry, s3, right):
         alone = Replica(on, program, registry, {}, url=None).ready()
         pulled.append(alone.seconds)
         alone.stop()
-        if number:
+        if number < ROUNDS - 1:
             shutil.rmtree(alone.store)
     again = Replica(on, program, registry, {}, url=None, store=alone.store).ready()
     again.stop()
     copy, copied, alone = (statistics.median(times) for times in (copies, ready, pulled))
     print(
         f'{length / 1e6:.0f} MB of lines: plain copy {copy:.2f} s; ready {copied:.2f} s with the shared store, {alone:.2f} s without, '
-        f'{again.seconds:.2f} s with the content on the disk (medians of 5); ratio to the plain copy {copied / copy:.2f}'
+        f'{again.seconds:.2f} s with the content on the disk (medians of {ROUNDS}); ratio to the plain copy {copied / copy:.2f}'
     )
     return copied / copy, alone
+
+
+def together(on, program, registry, s3, right):
+    """As `ratio`, for replicas that start at one time, and as many plain copies at one time."""
+    [key] = s3.names('contents')
+    copies, ready = [], []
+    for _ in range(ROUNDS):
+        with ThreadPoolExecutor(REPLICAS) as pool:
+            targets = [on.folder / f'copy-{number}' for number in range(REPLICAS)]
+            copies.append(max(seconds for seconds, _ in pool.map(lambda target: plain_copy(s3, key, target), targets)))
+        replicas = [Replica(on, program, registry, s3.environment()) for _ in range(REPLICAS)]
+        for replica in replicas:
+            replica.ready()
+            expect('it was copied', replica.counts('lookups'), {'hit': 1})
+            expect('the content that was copied', replica.content(), right)
+        ready.append(max(replica.seconds for replica in replicas))
+        for replica in replicas:
+            replica.stop()
+            shutil.rmtree(replica.store)
+    copy, copied = statistics.median(copies), statistics.median(ready)
+    print(
+        f'{REPLICAS} at one time: plain copies {copy:.2f} s, all replicas ready after {copied:.2f} s (medians of {ROUNDS} of the last); '
+        f'ratio {copied / copy:.2f}'
+    )
+    return copied / copy
 
 
 def faults(on, program, registry, s3, right, alone):
@@ -323,7 +350,8 @@ def main():
         layers = registry.layers('v1')
         s3 = S3(on, 's3')
         right = five_from_empty_disks(on, program, registry, s3, layers)
-        measured, alone = ratio(on, program, registry, s3, right)
+        one, alone = ratio(on, program, registry, s3, right)
+        measured = max(one, together(on, program, registry, s3, right))
         faults(on, program, registry, s3, right, alone)
         if 'debug' not in program.parts and measured > MAX_RATIO:
             sys.exit(f'error: the ratio to a plain copy is {measured:.2f}, above {MAX_RATIO}')

@@ -243,7 +243,7 @@ async fn the_others_wait_while_one_pulls_and_get_its_content() {
     let finding = others.iter().map(|other| replicas.find(other));
     let finding = futures_util::future::join_all(finding);
     let pulling = async {
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         first.upload(ticket, async { Some(upload()) }).await;
     };
     let (found, ()) = tokio::join!(finding, pulling);
@@ -294,7 +294,7 @@ async fn a_lease_that_expired_is_taken_and_one_that_is_held_is_waited_for() {
     assert!(replicas.ticket(&replica).await.lease.is_none());
     let waited = begun.elapsed();
     assert!(
-        (WAIT_FOR_REPLICA..WAIT_FOR_REPLICA + WAIT_INTERVAL * 2).contains(&waited),
+        (WAIT_FOR_REPLICA..WAIT_FOR_REPLICA + MAX_WAIT_INTERVAL * 2).contains(&waited),
         "{waited:?}"
     );
     drop(held);
@@ -544,7 +544,7 @@ impl ObjectStore for FaultyObjects {
             })
             .boxed(),
             Fault::Endless => {
-                futures_util::stream::repeat_with(|| Ok(Bytes::from_static(&[b' '; 64 << 10])))
+                futures_util::stream::repeat_with(|| Ok(Bytes::from_static(&[b' '; 1 << 10])))
                     .boxed()
             }
             _ => futures_util::stream::iter([Ok(bytes)]).boxed(),
