@@ -28,6 +28,13 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// that is slower than this.
 pub const MIN_DOWNLOAD_RATE: u64 = 1 << 20;
 
+/// Maximum time of the download of a content.
+pub const DOWNLOAD_TIMEOUT: Duration = Duration::from_mins(2);
+
+/// Maximum number of contents that are downloaded, or wait on the disk and in memory until they are
+/// verified.
+pub const MAX_CONCURRENT_DOWNLOADS: usize = 4;
+
 /// Minimum average rate of an upload in bytes per second.
 pub const MIN_UPLOAD_RATE: u64 = 256 << 10;
 

@@ -2,15 +2,15 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path as FilePath;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use fbc_grammar::Digest;
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, sleep};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::breaker::CircuitBreaker;
 use crate::client::Location;
@@ -18,9 +18,10 @@ use crate::lease::Lease;
 use crate::objects::{Creation, Objects};
 use crate::record::{RevisionKey, RevisionRecord};
 use crate::{
-    Lookup, MAX_ANALYSIS_BYTES, MAX_COMPRESSED_BYTES, MAX_COMPRESSION, MAX_PENDING_UPLOADS,
-    MAX_RECORD_BYTES, SharedLookup, SharedStoreError, SharedStoreMetrics, SharedUpload,
-    UPLOAD_ATTEMPTS, UPLOAD_BACKOFF, Upload, WAIT_FOR_REPLICA,
+    DOWNLOAD_TIMEOUT, Lookup, MAX_ANALYSIS_BYTES, MAX_COMPRESSED_BYTES, MAX_COMPRESSION,
+    MAX_CONCURRENT_DOWNLOADS, MAX_PENDING_UPLOADS, MAX_RECORD_BYTES, SharedLookup,
+    SharedStoreError, SharedStoreMetrics, SharedUpload, UPLOAD_ATTEMPTS, UPLOAD_BACKOFF, Upload,
+    WAIT_FOR_REPLICA,
 };
 
 /// Name of a downloaded file of compressed lines, within the folder that a caller names.
@@ -45,17 +46,27 @@ pub struct SharedStore {
     pending: Semaphore,
     /// Uploads that run: one.
     uploading: Semaphore,
+    /// [`MAX_CONCURRENT_DOWNLOADS`] permits.
+    downloading: Arc<Semaphore>,
     metrics: SharedStoreMetrics,
 }
 
 /// A content that was downloaded. Its lines are not verified yet.
 #[derive(Debug)]
 pub struct SharedContent {
+    download: Download,
+    ticket: UploadTicket,
+    store: Arc<SharedStore>,
+}
+
+/// The objects of a record.
+#[derive(Debug)]
+struct Download {
     record: RevisionRecord,
     compressed: File,
     analysis: Bytes,
-    ticket: UploadTicket,
-    store: Arc<SharedStore>,
+    /// Held until the content was verified: it takes memory and room on the disk until then.
+    _permit: OwnedSemaphorePermit,
 }
 
 /// Permission to upload the content of a revision after it was loaded from its source. If this
@@ -92,6 +103,7 @@ impl SharedStore {
             breaker: CircuitBreaker::default(),
             pending: Semaphore::new(MAX_PENDING_UPLOADS),
             uploading: Semaphore::new(1),
+            downloading: Arc::new(Semaphore::new(MAX_CONCURRENT_DOWNLOADS)),
             metrics: SharedStoreMetrics::default(),
         }
     }
@@ -137,12 +149,10 @@ impl SharedStore {
             Err(error) => Err(error),
         };
         match found {
-            Ok((record, compressed, analysis)) => {
+            Ok(download) => {
                 self.breaker.succeeded();
                 Lookup::Found(SharedContent {
-                    record,
-                    compressed,
-                    analysis,
+                    download,
                     ticket,
                     store: Arc::clone(self),
                 })
@@ -252,6 +262,9 @@ impl SharedStore {
                     None => Ok(RecordSearch::Leased(lease)),
                 };
             }
+            if interval == FIRST_WAIT_INTERVAL {
+                tracing::info!("waiting for another replica that pulls the image");
+            }
             if Instant::now() >= deadline {
                 return Ok(RecordSearch::Waited);
             }
@@ -279,11 +292,25 @@ impl SharedStore {
         &self,
         record: RevisionRecord,
         folder: &FilePath,
-    ) -> Result<(RevisionRecord, File, Bytes), SharedStoreError> {
+    ) -> Result<Download, SharedStoreError> {
+        let permits = Arc::clone(&self.downloading);
+        // Always granted: the semaphore is not closed.
+        let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
         let content = self.download_content(&record, folder);
         let analysis = self.download_analysis(&record);
-        let (compressed, analysis) = tokio::try_join!(content, analysis)?;
-        Ok((record, compressed, analysis))
+        let both = async { tokio::try_join!(content, analysis) };
+        let downloaded = timeout(DOWNLOAD_TIMEOUT, both).await;
+        let (compressed, analysis) = downloaded.map_err(|_| SharedStoreError::TimedOut {
+            action: "read",
+            object: record.content_path().to_string(),
+            timeout: DOWNLOAD_TIMEOUT,
+        })??;
+        Ok(Download {
+            record,
+            compressed,
+            analysis,
+            _permit: permit,
+        })
     }
 
     async fn download_content(
@@ -351,26 +378,28 @@ impl SharedStore {
 impl SharedContent {
     /// Returns the digest that the lines must have.
     pub fn digest(&self) -> Digest {
-        self.record.content
+        self.download.record.content
     }
 
     /// Returns the length that the lines must have, in bytes.
     pub fn bytes(&self) -> u64 {
-        self.record.bytes
+        self.download.record.bytes
     }
 
     /// Returns the compressed lines, as a file that was not read yet.
     pub fn compressed(&self) -> &File {
-        &self.compressed
+        &self.download.compressed
     }
 
     /// Returns the analysis, whose digest was verified.
     pub fn analysis(&self) -> &Bytes {
-        &self.analysis
+        &self.download.analysis
     }
 
-    /// Counts a hit: the content is used.
+    /// Logs and counts a hit: the content is used.
     pub fn accept(self) {
+        let digest = self.digest();
+        tracing::info!(%digest, "content copied from the shared store");
         self.store.count(SharedLookup::Hit);
     }
 

@@ -718,8 +718,16 @@ fn shared_store_limits() -> Vec<(&'static str, String)> {
         ("shared request", seconds(shared_store::REQUEST_TIMEOUT)),
         ("shared silence", seconds(shared_store::IDLE_TIMEOUT)),
         (
+            "shared download time",
+            seconds(shared_store::DOWNLOAD_TIMEOUT),
+        ),
+        (
             "shared download rate",
             shared_store::MIN_DOWNLOAD_RATE.to_string(),
+        ),
+        (
+            "shared downloads",
+            shared_store::MAX_CONCURRENT_DOWNLOADS.to_string(),
         ),
         (
             "shared upload rate",

@@ -15,11 +15,10 @@ use object_store::{
     CopyOptions, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
     ObjectStore, ObjectStoreExt as _, PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
-use tokio::time::timeout;
 
 use super::*;
 use crate::record::LeaseFile;
-use crate::{BREAKER_BACKOFF, IDLE_TIMEOUT, LEASE_DURATION, REQUEST_TIMEOUT};
+use crate::{BREAKER_BACKOFF, IDLE_TIMEOUT, LEASE_DURATION, MIN_DOWNLOAD_RATE, REQUEST_TIMEOUT};
 
 const REVISION: &str = "sha256:0123 /configs";
 
@@ -37,6 +36,8 @@ enum Fault {
     HangsInTheMiddle,
     /// The parts of each response come slowly.
     Slow,
+    /// Contents come at the minimum rate, and never end.
+    Dripping,
     /// Each response goes on after the length that it names.
     Endless,
 }
@@ -348,6 +349,34 @@ async fn a_download_that_is_slower_than_a_pull_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_download_that_does_not_end_is_given_up() {
+    let replicas = Replicas::new();
+    replicas.share().await;
+    replicas.set(Fault::Dripping);
+    let replica = replicas.replica();
+    let begun = Instant::now();
+    absent(replicas.find(&replica).await);
+    assert_eq!(begun.elapsed().as_secs(), DOWNLOAD_TIMEOUT.as_secs());
+    assert_eq!(lookups(&replica), [("error", 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bounded_number_of_contents_wait_until_they_are_verified() {
+    let replicas = Replicas::new();
+    replicas.share().await;
+    let replica = replicas.replica();
+    let mut waiting = Vec::new();
+    for _ in 0..MAX_CONCURRENT_DOWNLOADS {
+        waiting.push(replicas.find(&replica).await);
+    }
+    let next = replicas.find(&replica);
+    let mut next = std::pin::pin!(next);
+    assert!(timeout(DOWNLOAD_TIMEOUT, &mut next).await.is_err());
+    read(waiting.pop().unwrap());
+    read(next.await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn damaged_objects_are_refused_and_replaced_after_the_pull() {
     let other = RevisionRecord {
         analysis: content_digest::digest(b"other"),
@@ -543,6 +572,16 @@ impl ObjectStore for FaultyObjects {
                 (!left.is_empty()).then(|| (Ok(left.split_to(1)), left))
             })
             .boxed(),
+            Fault::Dripping if location.as_ref().starts_with("contents/") => {
+                let second = vec![0; usize::try_from(MIN_DOWNLOAD_RATE).unwrap()];
+                let second = Bytes::from(second);
+                futures_util::stream::repeat(second)
+                    .then(async |part| {
+                        sleep(Duration::from_secs(1)).await;
+                        Ok(part)
+                    })
+                    .boxed()
+            }
             Fault::Endless => {
                 futures_util::stream::repeat_with(|| Ok(Bytes::from_static(&[b' '; 1 << 10])))
                     .boxed()
