@@ -12,7 +12,7 @@ use crate::manifests::{assert_accepted, build, build_with, cluster_of_others, ke
 use crate::support::{DEPLOY, NAMESPACE};
 
 /// Each value with what it is set to; before it, what it needs to mean anything.
-const VALUES: [(&str, &str, &[&str]); 56] = [
+const VALUES: [(&str, &str, &[&str]); 59] = [
     ("image.repository", "quay.io/team/catalogql", &[]),
     ("image.tag", "1.2.3", &[]),
     (
@@ -114,6 +114,9 @@ const VALUES: [(&str, &str, &[&str]); 56] = [
         "catalogs.example.com",
         &["anonymous=true", "tls.mode=serviceCA", "route.enabled=true"],
     ),
+    ("sharedStore.url", "s3://bucket/prefix", &[]),
+    ("sharedStore.secret", "shared-store", &[]),
+    ("serviceAccountAnnotations", "{\"a\": \"b\"}", &[]),
     ("networkPolicy.enabled", "false", &[]),
     ("networkPolicy.egressPorts", "[5000]", &[]),
     ("networkPolicy.from", "[{\"namespaceSelector\": {}}]", &[]),

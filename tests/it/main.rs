@@ -57,6 +57,7 @@ mod sbom;
 mod serve;
 mod serve_images;
 mod served;
+mod shared_store;
 mod solving;
 mod streams;
 mod support;

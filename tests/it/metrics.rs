@@ -206,7 +206,8 @@ pub(crate) fn ask_everything(address: SocketAddr) {
 #[test]
 fn the_metrics_in_the_reference_are_those_of_a_server() {
     let folders = Folders::new();
-    let flags = ["--grpc=127.0.0.1:0", "--bundle-images"];
+    let shared = format!("--shared-store=file://{}", folders.text("shared"));
+    let flags = ["--grpc=127.0.0.1:0", "--bundle-images", &shared];
     let (server, metrics) = serve(&folders, &[("etcd", ETCD)], &flags);
     ask_everything(server.address);
     matches_reference(

@@ -60,6 +60,11 @@ const ALLOWED: [(&str, &[&str]); 46] = [
         ],
     ),
     ("serving", &["fbc", "fbc-grammar", "http-content"]),
+    // It knows objects, and neither catalogs nor the store on disk.
+    (
+        "shared-store",
+        &["content-digest", "fbc-grammar", "metrics"],
+    ),
     // It knows no catalogs: neither the views that it serves nor what they show.
     ("http-server", &["admission", "metrics"]),
     (
@@ -73,6 +78,7 @@ const ALLOWED: [(&str, &[&str]); 46] = [
             "metrics",
             "remote-sources",
             "serving",
+            "shared-store",
             "store",
         ],
     ),
@@ -314,6 +320,7 @@ const RESERVED: [(&str, &[&str]); 40] = [
         &[
             "images",
             "remote-sources",
+            "shared-store",
             "admission",
             "serving",
             "http-server",
@@ -339,10 +346,13 @@ const RESERVED: [(&str, &[&str]); 40] = [
         &[
             "images",
             "remote-sources",
+            // It turns on the TLS of the others for the library of object stores.
+            "shared-store",
             "http-server",
             "catalogql-client",
         ],
     ),
+    ("object_store", &["shared-store"]),
     ("oci-client", &["images"]),
     (
         "rustls",

@@ -181,6 +181,8 @@ fn client(endpoint: &Uri) -> reqwest::Result<reqwest::Client> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let client = reqwest::Client::builder()
         .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
+        // As in builds without the feature `shared-store`, whose library brings HTTP/2.
+        .http1_only()
         .timeout(EXPORT_TIMEOUT)
         .redirect(Policy::none());
     // reqwest fails on a system without root certificates, which spans without TLS do not need.

@@ -62,14 +62,39 @@ impl Contents {
         check: impl FnOnce(&Catalog) -> Result<(), LoadError>,
     ) -> Result<Content, LoadError> {
         let ReadContent { written, origins } = read;
-        let digest = written.digest;
         let catalog = Catalog::build(written.content.clone(), &origins)?;
         check(&catalog)?;
         let analysis = Analysis {
             origins,
             problems: Some(catalog.all_problems().clone()),
         };
-        let record = written.commit(key, state, &analysis)?;
+        self.commit(key, state, written, &analysis, catalog)
+    }
+
+    /// Indexes lines that another process of this build has analyzed, and records their source.
+    pub(crate) fn add_analyzed(
+        &self,
+        key: &str,
+        state: &SourceState,
+        written: WrittenContent<'_>,
+        analysis: &Analysis,
+    ) -> Result<Content, LoadError> {
+        let problems = analysis.problems.clone().unwrap_or_default();
+        let catalog = Catalog::reopen(written.content.clone(), &analysis.origins, problems)?;
+        self.commit(key, state, written, analysis, catalog)
+    }
+
+    /// Records the source of lines that have been indexed.
+    fn commit(
+        &self,
+        key: &str,
+        state: &SourceState,
+        written: WrittenContent<'_>,
+        analysis: &Analysis,
+        catalog: Catalog,
+    ) -> Result<Content, LoadError> {
+        let digest = written.digest;
+        let record = written.commit(key, state, analysis)?;
         let catalog = self.share(&record, || Ok(catalog))?;
         Ok(Content {
             catalog,

@@ -14,6 +14,7 @@
 //! | `follow` | the catalogs of followed servers, and the announcements of new contents |
 //! | `read` | files into canonical lines |
 //! | `verification` | decides about stored images by the signature policy |
+//! | `shared` | contents of images in a shared store, which replicas share |
 //! | `contents` | finds contents in the store, and shares them between catalogs |
 
 mod attempt;
@@ -32,6 +33,7 @@ mod read;
 mod refresh;
 mod refresh_requests;
 mod remote;
+mod shared;
 mod source;
 mod source_task;
 mod span;
@@ -56,6 +58,8 @@ pub use refresh::{
 pub use refresh_requests::{RefreshError, Refresher};
 pub use remote_sources::{HttpClient, HttpSettings};
 pub use serving::FailureReason;
+pub use shared::open_shared_store;
+pub use shared_store::{SharedLookup, SharedStore, SharedStoreError, SharedUpload};
 pub use source::{Source, SourceParseError};
 pub use spec::{CatalogSpec, SourceSpec};
 pub use state_file::StateFile;

@@ -11,6 +11,7 @@ use serving::{
     CatalogMetadata, CatalogName, CatalogsWriter, Content, History, LoadStatus, Served,
     Verification,
 };
+use shared_store::SharedStore;
 use store::Store;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
@@ -154,6 +155,16 @@ impl Loader {
     /// Creates a loader and its task, which publishes through this writer and keeps contents in this
     /// store.
     pub fn new(store: Store, writer: CatalogsWriter) -> (Self, LoaderTask) {
+        Self::with_shared_store(store, None, writer)
+    }
+
+    /// Creates a loader like [`Self::new`], which finds the contents of images in a shared store
+    /// before it pulls them, and uploads those that it pulled.
+    pub fn with_shared_store(
+        store: Store,
+        shared: Option<Arc<SharedStore>>,
+        writer: CatalogsWriter,
+    ) -> (Self, LoaderTask) {
         let (sender, receiver) = watch::channel(Vec::new());
         let (request, requests) = mpsc::channel(1);
         let (expect, expected) = mpsc::unbounded_channel();
@@ -166,7 +177,7 @@ impl Loader {
             indexed,
             index_sender,
             followed: FollowedServers::new(store.folder()),
-            pipeline: Arc::new(LoadPipeline::new(store)),
+            pipeline: Arc::new(LoadPipeline::new(store).with_shared_store(shared)),
             writer,
             compress_after: COMPRESS_AFTER,
             ready_after: READY_AFTER,

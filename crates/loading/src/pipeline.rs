@@ -12,6 +12,7 @@ use opentelemetry::Context;
 use opentelemetry::context::FutureExt as _;
 use remote_sources::{RemoteError, RemoteKind, RemoteReference, Validators};
 use serving::{CatalogName, Content, Verification};
+use shared_store::{SharedStore, SharedStoreMetrics};
 use store::{SourceState, Store, StoreError, StoreUsage};
 use tokio::sync::Semaphore;
 
@@ -24,6 +25,7 @@ use crate::low_priority::{COMPRESSING_NICENESS, LOADING_NICENESS, spawn_low_prio
 use crate::metrics::{CatalogLoads, LoadMetrics, Stage};
 use crate::read::{read, read_unchanged};
 use crate::remote::{self, DownloadPlace, KnownContent, RemoteDownload, RemotePoll, ShrunkSources};
+use crate::shared::SharedSearch;
 use crate::{LoadError, Source, SourceSpec, span};
 
 /// State and stages shared by all attempts to load a source.
@@ -32,6 +34,8 @@ pub(crate) struct LoadPipeline {
     pub(crate) contents: Contents,
     pub(crate) images: ImageLocks,
     pub(crate) metrics: LoadMetrics,
+    /// Contents that replicas share, if there is a shared store.
+    pub(crate) shared: Option<Arc<SharedStore>>,
     emptied: EmptiedDirectories,
     shrunk: ShrunkSources,
     /// Serializes reading and indexing: a content that is being read takes several times the memory
@@ -123,12 +127,18 @@ impl LoadPipeline {
             contents: Contents::new(store),
             images: ImageLocks::default(),
             metrics: LoadMetrics::default(),
+            shared: None,
             emptied: EmptiedDirectories::default(),
             shrunk: ShrunkSources::default(),
             serialized: Arc::new(Semaphore::new(1)),
             background: Arc::new(Semaphore::new(1)),
             compression: Arc::new(Semaphore::new(1)),
         }
+    }
+
+    /// Finds the contents of images in a shared store before it pulls them.
+    pub(crate) fn with_shared_store(self, shared: Option<Arc<SharedStore>>) -> Self {
+        Self { shared, ..self }
     }
 
     /// Loads the current content of a source: from the store if it has the source's revision, or
@@ -320,15 +330,26 @@ impl LoadPipeline {
                 .await
             }
             PolledSource::Image(image) => {
+                // After the policy was applied: it decides by what the registry says.
+                let ticket = match self.find_shared(&key, &state).await? {
+                    SharedSearch::Found(content) => return Ok(content),
+                    SharedSearch::Absent(ticket) => Some(ticket),
+                    SharedSearch::NoStore => None,
+                };
                 // Held until the content is read: the layers are on the disk until then.
                 let _permit = self.images.permits.acquire().await;
                 let scratch = self.contents.store.create_scratch_folder()?;
                 let pull = image.pull(&spec.registries, scratch, progress.clone());
                 let layers = self.time_async(Stage::Pull, pull).await?;
-                self.run_serialized(move |pipeline| {
-                    pipeline.read_image(&key, &state, &layers, &progress)
-                })
-                .await
+                let read_key = key.clone();
+                let read = self.run_serialized(move |pipeline| {
+                    pipeline.read_image(&read_key, &state, &layers, &progress)
+                });
+                let content = read.await?;
+                if let Some(ticket) = ticket {
+                    self.share(ticket, &key, &content);
+                }
+                Ok(content)
             }
         }
     }
@@ -464,7 +485,7 @@ impl LoadPipeline {
     }
 
     /// Runs a stage in its own span, and records its duration whether or not it succeeds.
-    fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let _span = span::begin_stage(stage).attach();
         let begun = Instant::now();
         let done = work();
@@ -518,6 +539,11 @@ impl LoadStatistics {
     /// Returns every desired catalog with the results of its loads, by name.
     pub fn catalogs(&self) -> Vec<(CatalogName, CatalogLoads)> {
         self.0.metrics.catalogs()
+    }
+
+    /// Returns the counters of the shared store, if there is one.
+    pub fn shared_store(&self) -> Option<&SharedStoreMetrics> {
+        self.0.shared.as_deref().map(SharedStore::metrics)
     }
 
     /// Returns the size of the store. It reads the metadata of each file in the store.

@@ -6,6 +6,7 @@ mod indexes;
 mod kills;
 mod refresh_requests;
 mod sets;
+mod shared;
 
 use std::fs;
 use std::path::Path;

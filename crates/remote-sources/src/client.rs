@@ -217,6 +217,8 @@ impl HttpClient {
         }
         let mut builder = Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
+            // As in builds without the feature `shared-store`, whose library brings HTTP/2.
+            .http1_only()
             .connect_timeout(limits.connect_timeout)
             .read_timeout(limits.silence)
             .tls_certs_merge(authorities)

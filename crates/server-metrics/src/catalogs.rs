@@ -304,6 +304,22 @@ pub(super) fn store(writer: &mut MetricsWriter<'_>, loads: &LoadStatistics) -> f
     )
 }
 
+/// Writes the metrics of the shared store, if there is one.
+pub(super) fn shared_store(writer: &mut MetricsWriter<'_>, loads: &LoadStatistics) -> fmt::Result {
+    let Some(metrics) = loads.shared_store() else {
+        return Ok(());
+    };
+    let lookups = metrics.lookups.iter();
+    let lookups = lookups.map(|(result, count)| ([("result", result.as_str())], count.get()));
+    let help =
+        "Searches for the content of an image in the shared store, before the image is pulled.";
+    writer.counter("catalogql_shared_store_lookups", help, lookups)?;
+    let uploads = metrics.uploads.iter();
+    let uploads = uploads.map(|(result, count)| ([("result", result.as_str())], count.get()));
+    let help = "Contents of pulled images that were to be uploaded to the shared store.";
+    writer.counter("catalogql_shared_store_uploads", help, uploads)
+}
+
 impl CatalogMetrics {
     fn label(&self) -> [(&'static str, &str); 1] {
         [("catalog", self.name.as_str())]

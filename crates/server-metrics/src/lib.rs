@@ -105,6 +105,7 @@ impl ServerMetrics {
             catalogs::bundle_images(writer)?;
         }
         catalogs::store(writer, &self.loads)?;
+        catalogs::shared_store(writer, &self.loads)?;
         match &self.controller {
             Some(metrics) => controllers::controller(writer, metrics),
             None => Ok(()),

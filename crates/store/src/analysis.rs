@@ -52,8 +52,12 @@ struct StoredProblem {
 impl Analysis {
     /// Reads an analysis; `None` if the file is missing, damaged or of another format.
     pub(super) fn read(path: &Path, build: &str) -> Option<Self> {
-        let text = std::fs::read(path).ok()?;
-        let file: AnalysisFile<Origins, serde_json::Value> = serde_json::from_slice(&text).ok()?;
+        Self::parse(&std::fs::read(path).ok()?, build)
+    }
+
+    /// Parses the file format of an analysis; `None` if it is damaged or of another format.
+    pub(super) fn parse(text: &[u8], build: &str) -> Option<Self> {
+        let file: AnalysisFile<Origins, serde_json::Value> = serde_json::from_slice(text).ok()?;
         if file.format != FORMAT {
             return None;
         }

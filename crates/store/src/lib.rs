@@ -293,6 +293,19 @@ impl Store {
         })
     }
 
+    /// Returns the file of the analysis of the content that a source provided last; `None` if it is
+    /// unknown or damaged. [`Store::parse_analysis`] reads it in the store of another process.
+    pub fn analysis_file(&self, key: &str) -> Option<Vec<u8>> {
+        let record = self.record(key)?;
+        let text = fs::read(self.analysis_path(&record.analysis)).ok()?;
+        (content_digest::digest(&text) == record.analysis).then_some(text)
+    }
+
+    /// Parses the file of an analysis; `None` if it is damaged, or another build made it.
+    pub fn parse_analysis(&self, text: &[u8]) -> Option<Analysis> {
+        Analysis::parse(text, &self.build).filter(|analysis| analysis.problems.is_some())
+    }
+
     /// Replaces the validators of a source whose content is unchanged.
     pub fn set_validators(&self, key: &str, validators: Option<String>) -> Result<(), StoreError> {
         let _writing = lock_mutex(&self.write_lock);

@@ -88,9 +88,23 @@ impl<'a> ContentWriter<'a> {
     }
 
     /// Completes the content: syncs it to the disk and gives the file its name.
-    pub fn finish(mut self) -> Result<WrittenContent<'a>, StoreError> {
+    pub fn finish(self) -> Result<WrittenContent<'a>, StoreError> {
+        let digest = self.hash.clone().finish();
+        self.persist(digest)
+    }
+
+    /// Completes the content like [`Self::finish`] if it has this digest; otherwise removes it and
+    /// returns `None`.
+    pub fn finish_as(self, expected: &Digest) -> Result<Option<WrittenContent<'a>>, StoreError> {
+        let digest = self.hash.clone().finish();
+        if digest != *expected {
+            return Ok(None);
+        }
+        self.persist(digest).map(Some)
+    }
+
+    fn persist(mut self, digest: Digest) -> Result<WrittenContent<'a>, StoreError> {
         self.flush()?;
-        let digest = self.hash.finish();
         let content = self.file.map()?;
         let store = self.guard.store;
         let path = store.content_path(&digest);

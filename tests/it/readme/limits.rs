@@ -30,6 +30,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(mirror_limits());
     all.extend(export_limits());
     all.extend(pull_limits());
+    all.extend(shared_store_limits());
     all.extend(download_limits());
     all.extend(controller_limits());
     all.extend(auth_limits());
@@ -711,6 +712,69 @@ fn pull_limits() -> Vec<(&'static str, String)> {
         ("poll", format!("{} s", loading::POLL.as_secs())),
         ("retry", format!("{} s", loading::PULL_BACKOFF.as_secs())),
         ("jitter", format!("{} %", loading::JITTER * 100.0)),
+    ]
+}
+
+fn shared_store_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("shared record", shared_store::MAX_RECORD_BYTES.to_string()),
+        (
+            "shared analysis",
+            shared_store::MAX_ANALYSIS_BYTES.to_string(),
+        ),
+        (
+            "shared content",
+            shared_store::MAX_COMPRESSED_BYTES.to_string(),
+        ),
+        ("shared lines", shared_store::MAX_CONTENT_BYTES.to_string()),
+        (
+            "shared compression",
+            shared_store::MAX_COMPRESSION.to_string(),
+        ),
+        ("shared request", seconds(shared_store::REQUEST_TIMEOUT)),
+        ("shared silence", seconds(shared_store::IDLE_TIMEOUT)),
+        (
+            "shared download time",
+            seconds(shared_store::DOWNLOAD_TIMEOUT),
+        ),
+        (
+            "shared download rate",
+            shared_store::MIN_DOWNLOAD_RATE.to_string(),
+        ),
+        (
+            "shared downloads",
+            shared_store::MAX_CONCURRENT_DOWNLOADS.to_string(),
+        ),
+        (
+            "shared upload rate",
+            shared_store::MIN_UPLOAD_RATE.to_string(),
+        ),
+        (
+            "failed shared store",
+            seconds(shared_store::BREAKER_BACKOFF),
+        ),
+        (
+            "longest failed shared store",
+            seconds(shared_store::MAX_BREAKER_BACKOFF),
+        ),
+        (
+            "wait for a replica",
+            seconds(shared_store::WAIT_FOR_REPLICA),
+        ),
+        ("lease of a pull", seconds(shared_store::LEASE_DURATION)),
+        ("longest lease of a pull", seconds(shared_store::MAX_LEASE)),
+        (
+            "pending shared uploads",
+            shared_store::MAX_PENDING_UPLOADS.to_string(),
+        ),
+        (
+            "shared upload tries",
+            shared_store::UPLOAD_ATTEMPTS.to_string(),
+        ),
+        (
+            "first shared upload wait",
+            seconds(shared_store::UPLOAD_BACKOFF),
+        ),
     ]
 }
 

@@ -47,6 +47,13 @@ pub struct ServerArgs {
     #[arg(long, value_name = "BYTES", default_value_t = ByteSize(DEFAULT_QUOTA_BYTES))]
     #[arg(help_heading = "Store")]
     pub store_quota: ByteSize,
+    /// Bucket or directory in which replicas share the contents of images, so that one replica pulls
+    /// an image and the others copy its content: `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX`,
+    /// `az://CONTAINER/PREFIX` or `file:///DIR`. Settings and credentials come from environment
+    /// variables such as `AWS_REGION` [default: none]
+    #[arg(long, value_name = "URL")]
+    #[arg(help_heading = "Store")]
+    pub shared_store: Option<String>,
     /// Delay before a new catalog content is compressed for downloads of the whole catalog, such as
     /// `30s` or `1m`. A content that is replaced sooner is not compressed
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use build_info::CONTENT_BUILD;
-use loading::{Loader, LoaderTask};
+use loading::{Loader, LoaderTask, open_shared_store};
 use serving::{Catalogs, catalogs};
 use store::{Store, UnprotectedFiles};
 use tempfile::TempDir;
@@ -78,8 +78,16 @@ impl CatalogLoader {
             let message = "others could write to files of the store, which were protected, or removed where others own them";
             tracing::warn!(folder = %folder.path().display(), protected = repaired, removed, "{message}");
         }
+        let shared = args.shared_store.as_deref();
+        let shared = shared
+            .map(|url| open_shared_store(url, CONTENT_BUILD))
+            .transpose()?;
+        if let Some(shared) = &shared {
+            let message = "contents of images are shared with other replicas";
+            tracing::info!(url = shared.url(), "{message}");
+        }
         let (writer, catalogs) = catalogs();
-        let (loader, task) = Loader::new(store, writer);
+        let (loader, task) = Loader::with_shared_store(store, shared, writer);
         let check_interval = Some(args.store_check_interval).filter(|interval| !interval.is_zero());
         let task = task
             .compress_after(args.compress_after)

@@ -131,6 +131,8 @@ impl RegistryTransport {
     ) -> Result<Client, ImageError> {
         let builder = Client::builder()
             .user_agent(concat!("catalogql/", env!("CARGO_PKG_VERSION")))
+            // As in builds without the feature `shared-store`, whose library brings HTTP/2.
+            .http1_only()
             .connect_timeout(self.settings.retry.connect_timeout)
             .tls_certs_merge(self.authorities.clone())
             .tls_danger_accept_invalid_certs(trust == Trust::InsecureSkipVerify)
