@@ -1,5 +1,6 @@
 //! `catalogql serve` as a user meets it: what it prints, answers and survives.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 
@@ -490,8 +491,11 @@ fn shared_caches_may_purge_the_responses_of_one_catalog() {
         response.header("surrogate-key")
     };
     let graphql = |query: &str| {
-        let query: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        format!("/graphql?query={query}")
+        let mut path = "/graphql?query=".to_owned();
+        for byte in query.bytes() {
+            write!(path, "%{byte:02X}").unwrap();
+        }
+        path
     };
     let one = graphql(r#"{catalog(name:"b"){digest}}"#);
     let both = graphql(r#"{one:catalog(name:"a"){digest} other:catalog(name:"b"){digest}}"#);

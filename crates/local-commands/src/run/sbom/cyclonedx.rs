@@ -6,11 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use build_info::BuildInfo;
 use fbc::Bundle;
 use fbc_grammar::image::ImageReference;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serving::Content;
 
 /// Reference of the catalog within the document. No image has it: it is no valid reference.
 const CATALOG_REF: &str = "catalog:";
+
+/// Characters that are encoded in a part of a package URL (ECMA-427).
+const URL_PART: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b':')
+    .remove(b'/');
 
 /// The document, as far as this program writes it.
 #[derive(Serialize)]
@@ -203,20 +213,8 @@ fn package_url(image: ImageReference<'_>) -> String {
     )
 }
 
-/// Encodes what may not stand in a part of a package URL. Colons stay, as ECMA-427 has it.
 fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_ascii_alphanumeric() || "-._~/:".contains(letter) {
-            encoded.push(letter);
-        } else {
-            let mut bytes = [0; 4];
-            for byte in letter.encode_utf8(&mut bytes).bytes() {
-                encoded.push_str(&format!("%{byte:02X}"));
-            }
-        }
-    }
-    encoded
+    utf8_percent_encode(text, URL_PART).to_string()
 }
 
 fn property(name: &'static str, value: &str) -> Property {
