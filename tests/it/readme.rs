@@ -132,14 +132,15 @@ fn the_flags_in_the_reference_are_those_of_the_program() {
     holds("docs/reference/configuration.md", |text| {
         rewrite_blocks(text, "sh", "text", |command, shown| {
             let words: Vec<_> = command.split_whitespace().collect();
-            let ["catalogql", name, "--help"] = words[..] else {
+            let ["catalogql", ref names @ .., "--help"] = words[..] else {
                 return shown.to_owned();
             };
             let mut program = with_command_formats(Args::command()).term_width(100);
             program.build();
-            let command = program
-                .find_subcommand_mut(name)
-                .unwrap_or_else(|| panic!("no command `{name}`"));
+            let command = names.iter().fold(&mut program, |command, name| {
+                let found = command.find_subcommand_mut(name);
+                found.unwrap_or_else(|| panic!("no command `{name}`"))
+            });
             command
                 .render_long_help()
                 .to_string()
