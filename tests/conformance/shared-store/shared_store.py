@@ -314,15 +314,17 @@ def faults(on, program, registry, s3, right, alone):
         replica.stop()
 
     s3.request('DELETE', f'/bucket/{key}')
-    check('a content that was removed', s3.environment(), {'miss': 1}).stop()
+    replica = check('a content that was removed', s3.environment(), {'miss': 1})
     eventually('the content is not uploaded again', lambda: s3.names('contents'))
+    replica.stop()
 
     # The holder of a lease that died.
     s3.request('DELETE', f'/bucket/{record}')
     lease = f'replicas/pulling/{record.rpartition("/")[2]}'
     s3.request('PUT', f'/bucket/{lease}', json.dumps({'holder': 'dead', 'expires': '2026-01-01T00:00:00Z'}))
-    check('the lease of a dead replica', s3.environment(), {'miss': 1}).stop()
+    replica = check('the lease of a dead replica', s3.environment(), {'miss': 1})
     eventually('the record is not there', lambda: s3.names('revisions'))
+    replica.stop()
 
     strict = S3(on, 'strict', strict=True)
     check('wrong credentials', strict.environment(), {'error': 1}).stop()
