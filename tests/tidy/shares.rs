@@ -19,7 +19,7 @@ const CONSTRUCTORS: [&str; 5] = [
 
 /// The files that construct counters, and the rows of the table that these have, one for each
 /// counter.
-const COUNTERS: [(&str, &[&str]); 12] = [
+const COUNTERS: [(&str, &[&str]); 13] = [
     (
         "crates/alpha-graphql/src/lib.rs",
         &["alpha requests", "alpha in flight"],
@@ -35,6 +35,10 @@ const COUNTERS: [(&str, &[&str]); 12] = [
     (
         "crates/catalogd-http/src/catalogd.rs",
         &["compressed streams", "places", "work of a view"],
+    ),
+    (
+        "crates/catalogd-http/src/catalogd/encoding_cache.rs",
+        &["encoding that is made"],
     ),
     (
         "crates/edit-http/src/catalogs.rs",
