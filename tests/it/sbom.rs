@@ -115,19 +115,17 @@ fn a_document_has_the_images_of_channel_heads_with_their_bundles() {
             },
         ])
     );
+    let catalog = &document["metadata"]["component"];
+    let digest = catalog["version"].as_str().expect("a digest");
+    assert!(digest.starts_with("sha256:"), "{digest}");
+    let catalog_ref = format!("catalog@{digest}");
+    assert_eq!(catalog["bom-ref"], catalog_ref);
     assert_eq!(
         document["dependencies"],
         json!([
-            {"ref": "catalog:", "dependsOn": [own]},
+            {"ref": catalog_ref, "dependsOn": [own]},
             {"ref": own, "dependsOn": ["not an image", etcd]},
         ])
-    );
-    let catalog = &document["metadata"]["component"];
-    assert_eq!(catalog["bom-ref"], "catalog:");
-    assert!(
-        catalog["version"]
-            .as_str()
-            .is_some_and(|it| it.starts_with("sha256:"))
     );
 }
 
@@ -163,9 +161,11 @@ fn a_selection_names_packages_channels_and_whether_only_heads_are_wanted() {
         );
     }
     // An image that a bundle of the catalog's own files uses is the catalog's.
+    let bare = document(&folders, &["bare"]);
+    let catalog_ref = &bare["metadata"]["component"]["bom-ref"];
     assert_eq!(
-        document(&folders, &["bare"])["dependencies"],
-        json!([{"ref": "catalog:", "dependsOn": [etcd]}])
+        bare["dependencies"],
+        json!([{"ref": catalog_ref, "dependsOn": [etcd]}])
     );
 }
 

@@ -188,9 +188,18 @@ impl ApiState {
         if let Ok(lines) = self.find_soon(served, parameters, peer) {
             return lines;
         }
-        let find = self.finder(served, parameters, peer);
+        let served = Arc::clone(served);
+        let parameters = Arc::clone(parameters);
+        let permits = self.line_ranges.clone();
+        let find = move || {
+            let budget = PeerBudget {
+                permits: &permits,
+                peer,
+            };
+            find(&served, &parameters, &Work::unlimited(), Some(budget))
+        };
         let found = self.compression.work.acquire(&peer).await.run(find);
-        found.await.ok().flatten()
+        found.await.ok().and_then(Result::ok).flatten()
     }
 
     /// Makes a compressed form of the blobs that match a filter, for later requests.
@@ -201,28 +210,15 @@ impl ApiState {
         parameters: &Arc<Parameters>,
         peer: Peer,
     ) {
-        let find = self.finder(served, parameters, peer);
-        self.compression.cache.fill(key, peer, find);
-    }
-
-    /// Returns what finds the lines of the blobs that match a filter, whatever the work.
-    fn finder(
-        &self,
-        served: &Arc<Served>,
-        parameters: &Arc<Parameters>,
-        peer: Peer,
-    ) -> impl FnOnce() -> Option<Slices> + Send + use<> {
         let served = Arc::clone(served);
         let parameters = Arc::clone(parameters);
-        let permits = self.line_ranges.clone();
-        move || {
-            let budget = PeerBudget {
-                permits: &permits,
-                peer,
-            };
-            let found = find(&served, &parameters, &Work::unlimited(), budget);
+        // Without a budget: the response to this request holds the peer's share of it. One form is
+        // made at a time.
+        let find = move || {
+            let found = find(&served, &parameters, &Work::unlimited(), None);
             found.ok().flatten()
-        }
+        };
+        self.compression.cache.fill(key, peer, find);
     }
 
     fn find_soon(
@@ -236,7 +232,7 @@ impl ApiState {
             permits: &self.line_ranges,
             peer,
         };
-        find(served, parameters, &Work::new(&check), budget)
+        find(served, parameters, &Work::new(&check), Some(budget))
     }
 }
 
@@ -244,7 +240,7 @@ fn find(
     served: &Served,
     parameters: &Parameters,
     work: &Work<'_>,
-    budget: PeerBudget<'_>,
+    budget: Option<PeerBudget<'_>>,
 ) -> Result<Option<Slices>, WorkStopped> {
     let catalog = &served.content.catalog;
     match parameters.filter() {

@@ -90,6 +90,10 @@ impl LoadPipeline {
                     found.accept();
                     SharedSearch::Found(content)
                 }
+                // A full disk or quota of this replica.
+                Err(error @ SharedContentError::Load(LoadError::Store(_))) => {
+                    SharedSearch::Absent(found.give_up(&error))
+                }
                 Err(error) => SharedSearch::Absent(found.reject(&error)),
             })
         })

@@ -58,6 +58,9 @@ pub enum SharedStoreError {
         /// The minimum rate in bytes per second.
         rate: u64,
     },
+    /// Requests failed a moment before, and no more are sent for a while.
+    #[error("the shared store failed a moment before")]
+    Suspended,
     /// An object that a record names is not there.
     #[error("the shared store has no object `{0}`, which a record names")]
     Missing(String),

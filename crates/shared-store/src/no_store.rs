@@ -85,4 +85,9 @@ impl SharedContent {
     pub fn reject(self, _reason: &dyn Display) -> UploadTicket {
         match self {}
     }
+
+    /// Counts a content that cannot be stored.
+    pub fn give_up(self, _reason: &dyn Display) -> UploadTicket {
+        match self {}
+    }
 }

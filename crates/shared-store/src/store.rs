@@ -19,9 +19,9 @@ use crate::objects::{Creation, Objects};
 use crate::record::{RevisionKey, RevisionRecord};
 use crate::{
     DOWNLOAD_TIMEOUT, Lookup, MAX_ANALYSIS_BYTES, MAX_COMPRESSED_BYTES, MAX_COMPRESSION,
-    MAX_CONCURRENT_DOWNLOADS, MAX_PENDING_UPLOADS, MAX_RECORD_BYTES, SharedLookup,
-    SharedStoreError, SharedStoreMetrics, SharedUpload, UPLOAD_ATTEMPTS, UPLOAD_BACKOFF, Upload,
-    WAIT_FOR_REPLICA,
+    MAX_CONCURRENT_DOWNLOADS, MAX_CONTENT_BYTES, MAX_PENDING_UPLOADS, MAX_RECORD_BYTES,
+    SharedLookup, SharedStoreError, SharedStoreMetrics, SharedUpload, UPLOAD_ATTEMPTS,
+    UPLOAD_BACKOFF, Upload, WAIT_FOR_REPLICA,
 };
 
 /// Name of a downloaded file of compressed lines, within the folder that a caller names.
@@ -178,8 +178,8 @@ impl SharedStore {
             return;
         };
         let result = match compress.await {
-            Some(upload) if upload.compressed.len() as u64 > MAX_COMPRESSED_BYTES => {
-                tracing::info!(digest = %upload.digest, "skipping an upload to the shared store: the content is too large");
+            Some(upload) if !is_shareable(&upload) => {
+                tracing::info!(digest = %upload.digest, "skipping an upload to the shared store: no replica would load a content of this size");
                 SharedUpload::Dropped
             }
             Some(upload) => self.upload_with_retries(&ticket, &upload).await,
@@ -296,6 +296,10 @@ impl SharedStore {
         let permits = Arc::clone(&self.downloading);
         // Always granted: the semaphore is not closed.
         let permit = permits.acquire_owned().await.map_err(io::Error::other)?;
+        // Those before this one may have waited for a store that does not answer.
+        if !self.breaker.allows() {
+            return Err(SharedStoreError::Suspended);
+        }
         let content = self.download_content(&record, folder);
         let analysis = self.download_analysis(&record);
         let both = async { tokio::try_join!(content, analysis) };
@@ -356,9 +360,12 @@ impl SharedStore {
         let result = match error {
             SharedStoreError::Missing(_) => SharedLookup::Miss,
             SharedStoreError::Damaged { .. } => SharedLookup::Corrupt,
+            SharedStoreError::Suspended => SharedLookup::Skipped,
             _ => SharedLookup::Error,
         };
-        if result == SharedLookup::Error {
+        // A full disk of this replica is no failure of the store.
+        let is_local = matches!(error, SharedStoreError::Io(_));
+        if result == SharedLookup::Error && !is_local {
             self.breaker.failed();
         }
         tracing::warn!(
@@ -418,6 +425,23 @@ impl SharedContent {
             ..self.ticket
         }
     }
+
+    /// Logs and counts a content that this replica cannot add to its own store. Its objects stay.
+    pub fn give_up(self, reason: &dyn Display) -> UploadTicket {
+        let digest = self.digest();
+        tracing::warn!(%digest, %reason, "cannot store a content of the shared store, pulling its image");
+        self.store.count(SharedLookup::Error);
+        self.ticket
+    }
+}
+
+/// Returns whether other replicas would load a content of these sizes.
+fn is_shareable(upload: &Upload) -> bool {
+    let compressed = upload.compressed.len() as u64;
+    compressed <= MAX_COMPRESSED_BYTES
+        && upload.bytes <= MAX_CONTENT_BYTES
+        && upload.bytes <= compressed.saturating_mul(MAX_COMPRESSION)
+        && upload.analysis.len() as u64 <= MAX_ANALYSIS_BYTES
 }
 
 #[cfg(test)]

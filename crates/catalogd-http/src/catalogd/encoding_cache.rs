@@ -34,7 +34,8 @@ pub(super) struct EncodingKey {
 /// Compressed forms by their keys. Keys name contents, so that no entry needs to be invalidated.
 #[derive(Clone)]
 pub(super) struct EncodingCache {
-    encodings: Arc<BoundedCache<EncodingKey, Bytes>>,
+    /// `None` for forms that are too long.
+    encodings: Arc<BoundedCache<EncodingKey, Option<Bytes>>>,
     missed: Arc<RecentMisses>,
     /// Makes one form at a time.
     work: FairSemaphore<Peer>,
@@ -53,11 +54,16 @@ impl EncodingCache {
     /// Returns a compressed form.
     pub(super) fn get(&self, key: &EncodingKey) -> Option<Bytes> {
         let encoding = self.encodings.get(key)?;
-        Some(Bytes::clone(&encoding))
+        Option::clone(&encoding)
     }
 
-    /// Records that a form is not cached. Returns whether it was so at an earlier request, too.
-    pub(super) fn was_missed(&self, key: &EncodingKey) -> bool {
+    /// Records a request for a form. Returns whether the form is to be made: it was requested before,
+    /// and is neither cached nor too long.
+    pub(super) fn is_wanted(&self, key: &EncodingKey) -> bool {
+        self.encodings.get(key).is_none() && self.was_missed(key)
+    }
+
+    fn was_missed(&self, key: &EncodingKey) -> bool {
         let (halves, _) = key.text.as_bytes().as_chunks();
         let [first, second, ..] = halves else {
             return false;
@@ -83,12 +89,13 @@ impl EncodingCache {
             if encodings.get(&key).is_some() {
                 return;
             }
-            if let Some(bytes) =
-                lines().and_then(|lines| compress(lines, key.coding, MAX_CACHED_ENCODING_BYTES))
-            {
-                let length = bytes.len() + BYTES_PER_ENCODING;
-                encodings.insert(key, &Arc::new(bytes), length);
-            }
+            let Some(lines) = lines() else {
+                return;
+            };
+            // That a form is too long is remembered, or else each request would begin to make it.
+            let encoding = compress(lines, key.coding, MAX_CACHED_ENCODING_BYTES);
+            let length = encoding.as_ref().map_or(0, Bytes::len) + BYTES_PER_ENCODING;
+            encodings.insert(key, &Arc::new(encoding), length);
         });
     }
 }
@@ -137,9 +144,15 @@ mod tests {
             coding,
         };
         for number in 0..100 {
-            assert!(!cache.was_missed(&key(number, Coding::Gzip)));
+            assert!(!cache.is_wanted(&key(number, Coding::Gzip)));
         }
-        assert!(!cache.was_missed(&key(99, Coding::Zstd)));
-        assert!(cache.was_missed(&key(99, Coding::Zstd)));
+        assert!(!cache.is_wanted(&key(99, Coding::Zstd)));
+        assert!(cache.is_wanted(&key(99, Coding::Zstd)));
+
+        // One that is too long is neither made again nor sent.
+        let too_long = key(99, Coding::Zstd);
+        cache.encodings.insert(too_long, &Arc::new(None), 1);
+        assert!(!cache.is_wanted(&too_long));
+        assert_eq!(cache.get(&too_long), None);
     }
 }

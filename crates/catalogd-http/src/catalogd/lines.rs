@@ -34,12 +34,12 @@ pub(super) struct PeerBudget<'p> {
 }
 
 /// Finds the lines of the blobs that match a filter; `None` if the budget for their line ranges is
-/// exhausted.
+/// exhausted. Without a budget, the caller bounds how many results there are.
 pub(super) fn find_lines(
     catalog: &Arc<Catalog>,
     filter: &MetaFilter<'_>,
     work: &Work<'_>,
-    budget: PeerBudget<'_>,
+    budget: Option<PeerBudget<'_>>,
 ) -> Result<Option<Slices>, WorkStopped> {
     let found = catalog.find_metas(filter, work)?;
     let runs = runs(catalog, &found);
@@ -48,8 +48,8 @@ pub(super) fn find_lines(
         .map(|run| span(catalog, *run).len() as u64)
         .sum();
     let bytes = size_of_val(&*runs);
-    let is_counted = bytes > UNCOUNTED_LINE_RANGES_BYTES;
-    let permit = is_counted.then(|| budget.permits.try_acquire(budget.peer, bytes));
+    let budget = budget.filter(|_| bytes > UNCOUNTED_LINE_RANGES_BYTES);
+    let permit = budget.map(|budget| budget.permits.try_acquire(budget.peer, bytes));
     if let Some(None) = permit {
         return Ok(None);
     }
@@ -158,10 +158,10 @@ mod tests {
                 &catalog,
                 &by_package("p1"),
                 &Work::unlimited(),
-                PeerBudget {
+                Some(PeerBudget {
                     permits: room,
                     peer: peer(last),
-                },
+                }),
             )
             .unwrap()
         };
@@ -197,10 +197,10 @@ mod tests {
                 &alternating(lines),
                 &by_package("p1"),
                 &Work::unlimited(),
-                PeerBudget {
+                Some(PeerBudget {
                     permits: &room,
                     peer: Peer::default(),
-                },
+                }),
             )
         };
         let found = |lines| find(lines).unwrap().is_some();

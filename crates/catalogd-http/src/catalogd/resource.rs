@@ -161,8 +161,7 @@ impl<'s> Resource<'s> {
             return None;
         }
         let key = self.encoding_key(codings.preferred()?);
-        let is_missing = compression.cache.get(&key).is_none();
-        (is_missing && compression.cache.was_missed(&key)).then_some(key)
+        compression.cache.is_wanted(&key).then_some(key)
     }
 
     /// Returns the codings in which a request can be answered; `None` if it asks for plain lines.

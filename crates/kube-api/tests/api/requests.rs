@@ -485,11 +485,20 @@ fn recorded(answer: &Value) -> Value {
     )
 }
 
+/// Waits until the manifests of what is served are made, in the background.
+async fn become_ready(api: &Api) {
+    let is_ready = async || while api.get("/readyz").await.status != 200 {};
+    tokio::time::timeout(testing::TEST_TIMEOUT, is_ready())
+        .await
+        .expect("the first state is made");
+}
+
 #[test]
 fn every_recorded_request_is_answered_as_upstream_answers_it_but_for_the_named_differences() {
     runtime().block_on(async {
         let served = ["crafted", "second", "team-catalog"].map(|name| source(name).served());
         let api = Api::new(served, Some(authorize()));
+        become_ready(&api).await;
         let mut faults = Vec::new();
         let requests = lines("requests.jsonl.gz");
         assert_eq!(requests.len(), 162);
@@ -566,10 +575,7 @@ fn short_body(value: &Value) -> String {
 fn a_probe_with_invalid_credentials_is_refused_and_any_other_is_answered() {
     runtime().block_on(async {
         let api = Api::new([source("crafted").served()], Some(authorize()));
-        let is_ready = async || while api.get("/readyz").await.status != 200 {};
-        tokio::time::timeout(testing::TEST_TIMEOUT, is_ready())
-            .await
-            .expect("the first state is made");
+        become_ready(&api).await;
         for path in ["/healthz", "/livez", "/readyz?verbose"] {
             for (headers, expected) in [
                 (&[][..], 200),

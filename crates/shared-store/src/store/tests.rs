@@ -484,6 +484,39 @@ async fn uploads_run_one_at_a_time_and_few_wait() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_content_that_no_replica_would_load_is_not_uploaded() {
+    let replicas = Replicas::new();
+    let replica = replicas.replica();
+    let compressed = upload().compressed.len() as u64;
+    let repetitive = Upload {
+        bytes: compressed * MAX_COMPRESSION + 1,
+        ..upload()
+    };
+    let too_long = Upload {
+        bytes: MAX_CONTENT_BYTES + 1,
+        ..upload()
+    };
+    let analysis = vec![0; usize::try_from(MAX_ANALYSIS_BYTES).unwrap() + 1];
+    let long_analysis = Upload {
+        analysis: analysis.into(),
+        ..upload()
+    };
+    for content in [repetitive, too_long, long_analysis] {
+        let ticket = unleased(RevisionKey::new("build", "sha256:a"));
+        replica.upload(ticket, async { Some(content) }).await;
+    }
+    assert_eq!(uploads(&replica), [("dropped", 3)]);
+
+    let longest = Upload {
+        bytes: compressed * MAX_COMPRESSION,
+        ..upload()
+    };
+    let ticket = unleased(RevisionKey::new("build", "sha256:a"));
+    replica.upload(ticket, async { Some(longest) }).await;
+    assert_eq!(uploads(&replica), [("stored", 1), ("dropped", 3)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_second_upload_of_a_revision_changes_nothing() {
     let replicas = Replicas::new();
     replicas.share().await;

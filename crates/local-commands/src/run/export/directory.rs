@@ -142,5 +142,7 @@ fn write_file(
 
 fn publish(file: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    fs::rename(file, folder.join(FILE))
+    fs::rename(file, folder.join(FILE))?;
+    // After a power failure, a content in the last table is in all others.
+    File::open(folder)?.sync_all()
 }

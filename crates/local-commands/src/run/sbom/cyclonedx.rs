@@ -10,9 +10,6 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serving::Content;
 
-/// Reference of the catalog within the document. No image has it: it is no valid reference.
-const CATALOG_REF: &str = "catalog:";
-
 /// Characters that are encoded in a part of a package URL (ECMA-427).
 const URL_PART: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -79,13 +76,15 @@ struct Property {
 #[serde(rename_all = "camelCase")]
 struct Dependency {
     #[serde(rename = "ref")]
-    of: String,
+    reference: String,
     depends_on: BTreeSet<String>,
 }
 
 /// The images of bundles, each once.
-#[derive(Default)]
 struct BundleImages {
+    /// Reference of the catalog within the document. It has the digest of the content, so that no
+    /// text in the content is equal.
+    catalog: String,
     /// Bundles that name an image, as `PACKAGE/BUNDLE`, by the reference of the image.
     used_by: BTreeMap<String, BTreeSet<String>>,
     /// Images that an image or the catalog needs, by its reference.
@@ -98,9 +97,9 @@ impl BundleImages {
         let own = bundle.image().decode().into_owned();
         // The manifests of a bundle may be in the catalog itself.
         let owner = if own.is_empty() {
-            CATALOG_REF.to_owned()
+            self.catalog.clone()
         } else {
-            self.add_image(CATALOG_REF, &own, &name);
+            self.add_image(&self.catalog.clone(), &own, &name);
             own
         };
         for related in bundle.related_images() {
@@ -122,7 +121,11 @@ impl BundleImages {
 
 /// Returns the document about the images of these bundles of a catalog.
 pub(super) fn document(name: &str, content: &Content, bundles: &[Bundle<'_>]) -> CycloneDx {
-    let mut images = BundleImages::default();
+    let mut images = BundleImages {
+        catalog: format!("catalog@{}", content.digest),
+        used_by: BTreeMap::new(),
+        needs: BTreeMap::new(),
+    };
     for bundle in bundles {
         images.add(*bundle);
     }
@@ -130,11 +133,14 @@ pub(super) fn document(name: &str, content: &Content, bundles: &[Bundle<'_>]) ->
     let components = components.map(|(image, used_by)| image_component(image, used_by));
     let components = components.collect();
     let dependencies = images.needs.into_iter();
-    let dependencies = dependencies.map(|(of, depends_on)| Dependency { of, depends_on });
+    let dependencies = dependencies.map(|(reference, depends_on)| Dependency {
+        reference,
+        depends_on,
+    });
     let origin = content.image.as_deref();
     let catalog = Component {
         kind: "data",
-        bom_ref: Some(CATALOG_REF.to_owned()),
+        bom_ref: Some(images.catalog),
         name: name.to_owned(),
         version: Some(content.digest.to_string()),
         properties: origin
