@@ -104,7 +104,7 @@ tables! {
         package: &'a str,
         /// Name, unique in the package.
         channel: &'a str,
-        /// Whether it is the default channel of the package.
+        /// `true` for the default channel of the package.
         is_default: bool,
         /// Name of the bundle at the head: the entry that no entry replaces or skips. Null if the
         /// channel has none or several.
@@ -121,7 +121,7 @@ tables! {
         ordinal: i64,
         /// Name of the bundle.
         bundle: &'a str,
-        /// Whether the package has a bundle of that name.
+        /// `true` if the package has a bundle of that name.
         has_bundle: bool,
         /// Name of the bundle that it replaces.
         replaces: Option<&'a str>,
@@ -236,7 +236,7 @@ tables! {
         label: Option<Cow<'a, str>>,
         /// Condition as JSON, for `olm.constraint`.
         constraint_value: Option<Cow<'a, str>>,
-        /// Whether the value is malformed: nothing meets such a requirement.
+        /// `true` if the value is malformed: nothing meets such a requirement.
         is_malformed: bool,
         /// The requirement in the words of OLM v0's messages.
         description: Cow<'a, str>,

@@ -12,8 +12,8 @@
 //!
 //! A key is the digest of the revision and of the build that reads contents: another build may read
 //! the same image in another way. The record is uploaded last. Objects are not trusted to be whole:
-//! all are bounded, and those with a digest in their name are compared with it. Who may write to the
-//! bucket decides nevertheless what a record names.
+//! all are bounded, and those with a digest in their name are compared with it. Anyone who can write
+//! to the bucket decides nevertheless what a record names.
 //!
 //! The store is optional at each moment: a failure, a slow response or a damaged object is as if
 //! there were no object, and a store that does not answer is not asked for a while

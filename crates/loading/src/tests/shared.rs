@@ -17,7 +17,7 @@ struct Replicas {
     layout: Layout,
 }
 
-/// What a replica did to serve an image.
+/// Source from which a replica served an image.
 #[derive(Debug)]
 struct Replica {
     report: Report,

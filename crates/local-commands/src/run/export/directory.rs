@@ -32,7 +32,7 @@ pub(super) struct ExportDirectory {
     _lock: File,
 }
 
-/// What was written of a content.
+/// Files that were written for a content.
 pub(super) struct WrittenContent {
     /// Number of files.
     pub(super) files: usize,

@@ -183,7 +183,7 @@ fn image_component(reference: &str, used_by: &BTreeSet<String>) -> Component {
         properties: bundles.collect(),
         ..Component::default()
     };
-    // Of a malformed reference, the text is all that is known.
+    // A malformed reference has no parts to show.
     let Ok(image) = ImageReference::parse(reference) else {
         return component;
     };
