@@ -31,6 +31,7 @@ mod hostile_clients;
 mod http2;
 mod images;
 mod installation;
+mod interface;
 mod json;
 mod kube_api;
 mod layers;

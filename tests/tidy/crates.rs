@@ -413,6 +413,7 @@ const RESERVED: [(&str, &[&str]); 41] = [
             "commands",
             "kubectl-catalog",
             "local-commands",
+            "testing",
         ],
     ),
     ("anyhow", &["catalog-server", "catalogql", "local-commands"]),
