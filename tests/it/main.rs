@@ -62,6 +62,7 @@ mod shared_store;
 mod solving;
 mod streams;
 mod support;
+mod support_bundle;
 mod swaps;
 mod tls;
 mod traces;

@@ -371,7 +371,7 @@ const RESERVED: [(&str, &[&str]); 41] = [
     // Who signed an image is decided in one place.
     ("rustls-webpki", &["signature-policy"]),
     ("pgp", &["signature-policy"]),
-    ("tar", &["images", "testing"]),
+    ("tar", &["images", "local-commands", "testing"]),
     ("memmap2", &["store"]),
     ("parquet", &["export"]),
     // Bytes become records in one place.
