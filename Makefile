@@ -125,7 +125,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 image: ## Build the image of a release for this machine (needs zstd); release/image.py says for others
 	release/image.py $(BUILT)/catalogql.tar $$(uname -m)="$$(release/build.sh)"
 
-release: ## Make everything of a release in a folder (MACHINES='x86_64 aarch64 x86_64-windows', URL=https://…); docs/how-to/publish-a-release.md
+release: ## Make everything of a release in a folder (MACHINES='x86_64 aarch64 ppc64le s390x x86_64-windows', URL=https://…); docs/how-to/publish-a-release.md
 	MACHINES="$(MACHINES)" URL="$(URL)" release/make.sh
 
 format: ## Format the code

@@ -2,11 +2,11 @@
 # Builds a static program of a release, and prints its path. Beside it is a file with its line tables (.debug). No time and
 # no path of the machine that builds is in the program.
 #
-# usage: release/build.sh x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog]
+# usage: release/build.sh x86_64|aarch64|ppc64le|s390x|x86_64-windows [catalogql|kubectl-catalog]
 #
 # For Windows there is the plugin only. It needs git, Rust, a C compiler and binutils, for another machine those of that
-# machine (Debian: gcc-aarch64-linux-gnu and libc6-dev-arm64-cross, or gcc-mingw-w64-x86-64); for catalogql also make, Node
-# for the pages for people, and Python for the list of licences.
+# machine (Debian: gcc-aarch64-linux-gnu and libc6-dev-arm64-cross, and so on: the script names what is missing); for
+# catalogql also make, Node for the pages for people, and Python for the list of licences.
 #
 # RUSTC may name a compiler that rustup does not manage. If that has no standard library for the machine, the library is
 # built too, from the compiler's source (Debian: rustc-web and rust-web-src).
@@ -16,9 +16,13 @@ cd "$(dirname "$0")/.."
 machine=${1:-$(uname -m)}
 name=${2:-catalogql}
 case $machine,$name in
-  x86_64,catalogql | aarch64,catalogql) profile=dist ;;
-  x86_64,kubectl-catalog | aarch64,kubectl-catalog | x86_64-windows,kubectl-catalog) profile=plugin ;;
-  *) echo "usage: $0 x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog], kubectl-catalog for Windows" >&2; exit 2 ;;
+  x86_64,catalogql | aarch64,catalogql | ppc64le,catalogql | s390x,catalogql) profile=dist ;;
+  x86_64,kubectl-catalog | aarch64,kubectl-catalog | ppc64le,kubectl-catalog | s390x,kubectl-catalog | \
+    x86_64-windows,kubectl-catalog) profile=plugin ;;
+  *)
+    echo "usage: $0 x86_64|aarch64|ppc64le|s390x|x86_64-windows [catalogql|kubectl-catalog], kubectl-catalog for Windows" >&2
+    exit 2
+    ;;
 esac
 
 # The target, the prefix of its tools, the packages that have them, and how names of programs end.
@@ -29,11 +33,18 @@ case $machine in
     packages=gcc-mingw-w64-x86-64
     ending=.exe
     ;;
+  ppc64le)
+    target=powerpc64le-unknown-linux-gnu
+    tools=powerpc64le-linux-gnu-
+    packages='gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross'
+    ending=
+    ;;
   *)
     target=$machine-unknown-linux-gnu
     tools=$machine-linux-gnu-
     case $machine in
       aarch64) packages='gcc-aarch64-linux-gnu libc6-dev-arm64-cross' ;;
+      s390x) packages='gcc-s390x-linux-gnu libc6-dev-s390x-cross' ;;
       *) packages='gcc-x86-64-linux-gnu libc6-dev-amd64-cross' ;;
     esac
     ending=
@@ -62,8 +73,10 @@ if [ -n "$tools" ]; then
   export "CC_$variable=${tools}gcc"
   export "AR_$variable=${tools}ar"
 fi
-# jemalloc would take the pages of the machine that builds; kernels for arm64 have pages of up to 64 KiB.
-[ "$machine" != aarch64 ] || export JEMALLOC_SYS_WITH_LG_PAGE=16
+# jemalloc would take the pages of the machine that builds; kernels for arm64 and POWER have pages of up to 64 KiB.
+case $machine in
+  aarch64 | ppc64le) export JEMALLOC_SYS_WITH_LG_PAGE=16 ;;
+esac
 
 export LC_ALL=C
 export TZ=UTC

@@ -2,7 +2,7 @@
 """Makes the image of a release from the programs that release/build.sh has built, as an OCI layout in a tar, and prints its
 digest and that of each machine.
 
-usage: image.py ARCHIVE x86_64|aarch64=PROGRAM...
+usage: image.py ARCHIVE x86_64|aarch64|ppc64le|s390x=PROGRAM...
 
 The image has one program and no shell: `kubectl debug` brings one. The same programs and certificate authorities give the
 same digests. It needs zstd, cargo, and certificate authorities at /etc/ssl/certs/ca-certificates.crt (Debian:
@@ -125,7 +125,8 @@ def write(archive, programs):
 
 def main():
     programs = dict(argument.partition("=")[::2] for argument in sys.argv[2:])
-    if not programs or not set(programs) <= {"x86_64", "aarch64"}:
+    machines = {machine for machine, platform in source.PLATFORMS.items() if platform.system == "linux"}
+    if not programs or not set(programs) <= machines:
         sys.exit(__doc__)
     digests = write(Path(sys.argv[1]), {machine: Path(path) for machine, path in programs.items()})
     for name, digest in digests.items():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packs the plugin of kubectl for krew and prints its manifest.
 
-usage: krew.py URL FOLDER x86_64|aarch64|x86_64-windows=PROGRAM...
+usage: krew.py URL FOLDER x86_64|aarch64|ppc64le|s390x|x86_64-windows=PROGRAM...
 
 URL      where the archives will be: URL/NAME for each of them
 FOLDER   where they are written to

@@ -2,7 +2,7 @@
 # Makes a release in the folder target/release-VERSION: everything that is downloaded, and its checksums. It prints the
 # checksums. docs/how-to/publish-a-release.md says how to publish the folder.
 #
-# usage: [MACHINES='x86_64 aarch64 x86_64-windows'] [URL=https://…] release/make.sh
+# usage: [MACHINES='x86_64 aarch64 ppc64le s390x x86_64-windows'] [URL=https://…] release/make.sh
 #
 # MACHINES  what is built, by default all three; x86_64-windows is the plugin of kubectl alone
 # URL       where the files will be, for the manifest of krew
@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
-machines=${MACHINES:-x86_64 aarch64 x86_64-windows}
+machines=${MACHINES:-x86_64 aarch64 ppc64le s390x x86_64-windows}
 url=${URL:-https://downloads.example.com/catalogql/v$version}
 
 command -v zstd >/dev/null || { echo 'zstd is missing (Debian: apt-get install zstd)' >&2; exit 1; }

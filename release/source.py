@@ -23,6 +23,8 @@ class Platform(NamedTuple):
 PLATFORMS = {
     "x86_64": Platform("linux", "amd64", "x86_64-unknown-linux-gnu"),
     "aarch64": Platform("linux", "arm64", "aarch64-unknown-linux-gnu"),
+    "ppc64le": Platform("linux", "ppc64le", "powerpc64le-unknown-linux-gnu"),
+    "s390x": Platform("linux", "s390x", "s390x-unknown-linux-gnu"),
     "x86_64-windows": Platform("windows", "amd64", "x86_64-pc-windows-gnu"),
 }
 

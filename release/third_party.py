@@ -2,7 +2,7 @@
 """Says which crates are linked into a program and which npm packages are in its pages, from what cargo resolves for a
 machine and from what was built of the pages for people.
 
-usage: third_party.py sbom|licenses|licenses.gz x86_64|aarch64|x86_64-windows [catalogql|kubectl-catalog]
+usage: third_party.py sbom|licenses|licenses.gz x86_64|aarch64|ppc64le|s390x|x86_64-windows [catalogql|kubectl-catalog]
 
 sbom         a CycloneDX document (JSON) with every crate and package, its licence, and the checksums of crates
 licenses     the texts of their licences, each text once with what it is for

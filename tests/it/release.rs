@@ -231,7 +231,12 @@ fn pack(folders: &Folders, names: &[String]) -> Output {
 }
 
 /// Stand-ins for the programs for Linux: packing does not look into them.
-const SERVERS: [&str; 2] = ["catalogql-V-x86_64", "catalogql-V-aarch64"];
+const SERVERS: [&str; 4] = [
+    "catalogql-V-x86_64",
+    "catalogql-V-aarch64",
+    "catalogql-V-ppc64le",
+    "catalogql-V-s390x",
+];
 
 /// Stand-ins for the plugins.
 const PLUGINS: [&str; 2] = [
@@ -310,6 +315,14 @@ fn a_release_is_one_folder_whose_checksums_are_right_and_the_same_each_time() {
             "catalogql-V-aarch64.cdx.json",
             "catalogql-V-aarch64.debug",
             "catalogql-V-aarch64.licenses.txt",
+            "catalogql-V-ppc64le",
+            "catalogql-V-ppc64le.cdx.json",
+            "catalogql-V-ppc64le.debug",
+            "catalogql-V-ppc64le.licenses.txt",
+            "catalogql-V-s390x",
+            "catalogql-V-s390x.cdx.json",
+            "catalogql-V-s390x.debug",
+            "catalogql-V-s390x.licenses.txt",
             "catalogql-V-x86_64",
             "catalogql-V-x86_64.cdx.json",
             "catalogql-V-x86_64.debug",
@@ -433,10 +446,12 @@ fn a_release_has_one_image_for_all_machines_with_the_digest_that_it_names() {
         platforms,
         [
             &json!({"architecture": "amd64", "os": "linux"}),
-            &json!({"architecture": "arm64", "os": "linux"})
+            &json!({"architecture": "arm64", "os": "linux"}),
+            &json!({"architecture": "ppc64le", "os": "linux"}),
+            &json!({"architecture": "s390x", "os": "linux"}),
         ]
     );
-    for (image, machine) in images.iter().zip(["x86_64", "aarch64"]) {
+    for (image, machine) in images.iter().zip(["x86_64", "aarch64", "ppc64le", "s390x"]) {
         let manifest = json(image);
         let config = json(&manifest["config"]);
         assert_eq!(config["created"], "2001-09-09T01:46:40+00:00");
