@@ -299,7 +299,7 @@ fn files_below(folder: &Path, name: &str) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn a_release_is_one_folder_whose_checksums_are_right_and_the_same_each_time() {
     let folders = Folders::new();
-    release(&folders, &[SERVERS, PLUGINS].concat());
+    release(&folders, &[&SERVERS[..], &PLUGINS[..]].concat());
     let files = files_below(&folders.path("release"), "release");
     let names: Vec<_> = files
         .keys()
@@ -354,7 +354,7 @@ fn a_release_is_one_folder_whose_checksums_are_right_and_the_same_each_time() {
         assert!(!is_named, "{path} names the folder of this project");
     }
 
-    release(&folders, &[SERVERS, PLUGINS].concat());
+    release(&folders, &[&SERVERS[..], &PLUGINS[..]].concat());
     assert_eq!(packed(&folders, "SHA256SUMS"), sums.into_bytes());
 }
 
