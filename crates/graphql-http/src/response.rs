@@ -13,7 +13,7 @@ use graphql::{EncodedResponse, Validator};
 use http_content::cache_control::{REVALIDATE, SURROGATE_KEY};
 use http_content::coding::Coding;
 use http_content::negotiation::{AcceptableCodings, etag_suffix};
-use http_content::preconditions::EmptyBody;
+use http_content::preconditions::{EmptyBody, WEAK};
 
 use super::media_type::MediaType;
 use super::{GraphqlService, IMMUTABLE, NEGOTIATED, limit_errors};
@@ -110,9 +110,13 @@ impl ResponseRepresentation {
         }
     }
 
-    /// Returns the strong entity tag of the response in a content coding, with its quotes.
+    /// Returns the entity tag of the response in a content coding, with its quotes. That of a
+    /// compressed one is weak: cached responses are compressed at another level, to other bytes.
     fn entity_tag(&self, validator: Validator, coding: Option<Coding>) -> String {
         let mut tag = String::with_capacity(48);
+        if coding.is_some() {
+            tag.push_str(WEAK);
+        }
         tag.push('"');
         validator.append_to(&mut tag);
         tag.push_str(match self.media {

@@ -16,11 +16,14 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame};
 
+/// Prefix of weak entity tags.
+pub const WEAK: &str = "W/";
+
 /// The validators of a representation (RFC 9110 §8.8): an entity tag, and perhaps a modification
 /// time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Validators {
-    /// A strong entity tag, including its quotes.
+    /// An entity tag, including its quotes and, if it is weak, its prefix.
     pub etag: String,
     /// Modification time of the representation in whole seconds since 1970, if it is known.
     pub last_modified: Option<u64>,
@@ -58,6 +61,14 @@ impl Validators {
             etag: format!("\"{opaque_tag}\""),
             last_modified,
         }
+    }
+
+    /// Makes the entity tag a weak one: the bytes of the representation may differ between equal
+    /// requests, such as those of compressed forms of several levels.
+    #[must_use]
+    pub fn weak(mut self) -> Self {
+        self.etag.insert_str(0, WEAK);
+        self
     }
 
     /// Returns the value of the `ETag` header.
@@ -192,12 +203,15 @@ fn list_contains(
 fn tags_match(listed: &[u8], etag: &str, comparison: Comparison) -> bool {
     // Weak comparison ignores the prefix of weak tags (RFC 9110 §8.8.3.2); in a strong one, a weak
     // tag equals none.
-    let listed = if comparison == Comparison::Weak {
-        listed.strip_prefix(b"W/").unwrap_or(listed)
-    } else {
-        listed
-    };
-    listed == etag.as_bytes()
+    let etag = etag.as_bytes();
+    match comparison {
+        Comparison::Strong => listed == etag && !etag.starts_with(WEAK.as_bytes()),
+        Comparison::Weak => without_weak(listed) == without_weak(etag),
+    }
+}
+
+fn without_weak(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(WEAK.as_bytes()).unwrap_or(tag)
 }
 
 /// Splits a text into the entity tag that it begins with and the rest; `None` when it does not

@@ -250,10 +250,16 @@ impl<'s> Resource<'s> {
             .content
             .last_unpacked
             .and_then(|at| u64::try_from(at.as_second()).ok());
-        Validators::new(
+        let validators = Validators::new(
             &format!("{}{}", self.tag.hex(), etag_suffix(coding)),
             modified,
-        )
+        );
+        // A form that is cached has other bytes than one that is compressed while it is sent.
+        if coding.is_some() && !self.is_whole {
+            validators.weak()
+        } else {
+            validators
+        }
     }
 
     /// Responds with a representation whose preconditions are satisfied.

@@ -13,6 +13,28 @@ fn ours() -> Validators {
     Validators::new("a", Some(NOW))
 }
 
+#[test]
+fn a_weak_tag_tells_that_a_response_is_stored_and_matches_no_strong_condition() {
+    let weak = ours().weak();
+    assert_eq!(weak.etag, "W/\"a\"");
+    let cases = [
+        ("W/\"a\"", Failed, NotModified),
+        ("\"a\"", Failed, NotModified),
+        ("\"b\", W/\"a\"", Failed, NotModified),
+        ("W/\"b\"", Failed, Satisfied),
+        ("*", Satisfied, NotModified),
+    ];
+    for (value, if_match, if_none_match) in cases {
+        let evaluate = |name: &HeaderName| weak.evaluate(&headers(&[(name, value)]));
+        assert_eq!(
+            [evaluate(&IF_MATCH), evaluate(&IF_NONE_MATCH)],
+            [if_match, if_none_match],
+            "{value}"
+        );
+    }
+    assert!(!weak.allows_partial_response(&headers(&[(&IF_RANGE, "W/\"a\"")])));
+}
+
 fn headers(all: &[(&HeaderName, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in all {
