@@ -6,6 +6,8 @@ mod edit;
 mod export;
 mod lines;
 mod local;
+#[cfg_attr(not(feature = "mcp"), path = "run/no_mcp.rs")]
+mod mcp;
 mod mirror;
 mod once;
 mod output;
@@ -68,6 +70,7 @@ fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
         LocalCommand::Mirror(command) => mirror::mirror(command),
         LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
         LocalCommand::Export(args) => export::export(args),
+        LocalCommand::Mcp(args) => mcp::mcp(args),
         LocalCommand::Sbom(command) => sbom::sbom(command),
         LocalCommand::Verify(args) => verify::verify(args),
     }

@@ -1,0 +1,216 @@
+//! The tools: one document each, with the types of its variables.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rmcp::handler::server::tool::schema_for_input;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::answer::ListLength;
+use crate::arguments::{
+    BundleArguments, MirrorArguments, NoArguments, PackageArguments, PlatformUpgradeArguments,
+    ResolveArguments, SearchArguments, SolveArguments, UpgradesArguments,
+};
+
+/// Folder of the documents, which a gateway for GraphQL documents can serve, too.
+macro_rules! document {
+    ($name:literal) => {
+        include_str!(concat!(
+            "../../../clients/apollo-mcp/operations/",
+            $name,
+            ".graphql"
+        ))
+    };
+}
+
+/// A tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CatalogTool {
+    /// Lists catalogs.
+    ListCatalogs,
+    /// Finds packages.
+    SearchPackages,
+    /// Describes a package.
+    DescribePackage,
+    /// Describes a bundle.
+    DescribeBundle,
+    /// Lists upgrades of a bundle.
+    AvailableUpgrades,
+    /// Resolves one package.
+    ResolvePackage,
+    /// Resolves packages with dependencies.
+    SolveDependencies,
+    /// Selects what to mirror.
+    PlanMirror,
+    /// Plans the upgrade of a platform.
+    PlanPlatformUpgrade,
+}
+
+/// All tools, in the order of a list.
+pub(crate) const TOOLS: [CatalogTool; 9] = [
+    CatalogTool::ListCatalogs,
+    CatalogTool::SearchPackages,
+    CatalogTool::DescribePackage,
+    CatalogTool::DescribeBundle,
+    CatalogTool::AvailableUpgrades,
+    CatalogTool::ResolvePackage,
+    CatalogTool::SolveDependencies,
+    CatalogTool::PlanMirror,
+    CatalogTool::PlanPlatformUpgrade,
+];
+
+impl CatalogTool {
+    /// Returns the tool of a name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        TOOLS.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// Name that clients call.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ListCatalogs => "list_catalogs",
+            Self::SearchPackages => "search_packages",
+            Self::DescribePackage => "describe_package",
+            Self::DescribeBundle => "describe_bundle",
+            Self::AvailableUpgrades => "available_upgrades",
+            Self::ResolvePackage => "resolve_package",
+            Self::SolveDependencies => "solve_dependencies",
+            Self::PlanMirror => "plan_mirror",
+            Self::PlanPlatformUpgrade => "plan_platform_upgrade",
+        }
+    }
+
+    /// Name for people.
+    fn title(self) -> &'static str {
+        match self {
+            Self::ListCatalogs => "List catalogs",
+            Self::SearchPackages => "Search packages",
+            Self::DescribePackage => "Describe a package",
+            Self::DescribeBundle => "Describe a bundle",
+            Self::AvailableUpgrades => "List available upgrades",
+            Self::ResolvePackage => "Resolve a package (OLM v1)",
+            Self::SolveDependencies => "Solve dependencies",
+            Self::PlanMirror => "Plan a mirror",
+            Self::PlanPlatformUpgrade => "Plan a platform upgrade",
+        }
+    }
+
+    /// GraphQL document.
+    pub(crate) fn document(self) -> &'static str {
+        match self {
+            Self::ListCatalogs => document!("list_catalogs"),
+            Self::SearchPackages => document!("search_packages"),
+            Self::DescribePackage => document!("describe_package"),
+            Self::DescribeBundle => document!("describe_bundle"),
+            Self::AvailableUpgrades => document!("available_upgrades"),
+            Self::ResolvePackage => document!("resolve_package"),
+            Self::SolveDependencies => document!("solve_dependencies"),
+            Self::PlanMirror => document!("plan_mirror"),
+            Self::PlanPlatformUpgrade => document!("plan_platform_upgrade"),
+        }
+    }
+
+    /// Description: the comment at the beginning of the document.
+    fn description(self) -> String {
+        let comment = self.document().lines();
+        let comment = comment.map_while(|line| line.strip_prefix("# "));
+        comment.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Checks arguments, and returns the variables of the document.
+    ///
+    /// # Errors
+    /// An argument is missing, unknown, or of another type.
+    pub(crate) fn variables(
+        self,
+        arguments: JsonObject,
+    ) -> Result<Map<String, Value>, serde_json::Error> {
+        match self {
+            Self::ListCatalogs => checked::<NoArguments>(arguments),
+            Self::SearchPackages => checked::<SearchArguments>(arguments),
+            Self::DescribePackage => checked::<PackageArguments>(arguments),
+            Self::DescribeBundle => checked::<BundleArguments>(arguments),
+            Self::AvailableUpgrades => checked::<UpgradesArguments>(arguments),
+            Self::ResolvePackage => checked::<ResolveArguments>(arguments),
+            Self::SolveDependencies => checked::<SolveArguments>(arguments),
+            Self::PlanMirror => checked::<MirrorArguments>(arguments),
+            Self::PlanPlatformUpgrade => checked::<PlatformUpgradeArguments>(arguments),
+        }
+    }
+
+    /// Returns a sentence about lists that were cut: how to see the rest; nothing if none was.
+    pub(crate) fn rest(self, omitted: &BTreeMap<String, ListLength>) -> String {
+        if omitted.is_empty() {
+            return String::new();
+        }
+        let lists = omitted.iter().map(|(path, length)| {
+            let ListLength { shown, total } = length;
+            format!("{shown} of {total} `{path}`")
+        });
+        let lists = lists.collect::<Vec<_>>().join(", ");
+        let advice = match self {
+            Self::ListCatalogs => "GraphQL and `catalogql list catalogs` have all",
+            Self::SearchPackages => "search for more words, or with a smaller `first`",
+            Self::DescribePackage | Self::DescribeBundle => {
+                "name one catalog in `catalogs`, or see `catalogql show`"
+            }
+            Self::AvailableUpgrades => "name `channels` or the `cluster`",
+            Self::ResolvePackage => "name `channels`, or a range in `version`",
+            Self::SolveDependencies => "ask for fewer packages, or see `catalogql solve`",
+            Self::PlanMirror => "ask for fewer packages, or see `catalogql mirror plan`",
+            Self::PlanPlatformUpgrade => "ask for fewer operators, or see `catalogql upgrade-plan`",
+        };
+        format!(" Shown are {lists}; for the rest, {advice}.")
+    }
+
+    fn input_schema(self) -> Arc<JsonObject> {
+        match self {
+            Self::ListCatalogs => schema::<NoArguments>(),
+            Self::SearchPackages => schema::<SearchArguments>(),
+            Self::DescribePackage => schema::<PackageArguments>(),
+            Self::DescribeBundle => schema::<BundleArguments>(),
+            Self::AvailableUpgrades => schema::<UpgradesArguments>(),
+            Self::ResolvePackage => schema::<ResolveArguments>(),
+            Self::SolveDependencies => schema::<SolveArguments>(),
+            Self::PlanMirror => schema::<MirrorArguments>(),
+            Self::PlanPlatformUpgrade => schema::<PlatformUpgradeArguments>(),
+        }
+    }
+
+    /// Returns the tool as the protocol describes it.
+    pub(crate) fn listed(self) -> Tool {
+        let annotations = ToolAnnotations::new()
+            .read_only(true)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(false);
+        Tool::new(self.name(), self.description(), self.input_schema())
+            .with_title(self.title())
+            .with_annotations(annotations)
+    }
+}
+
+/// Returns the documents of the tools by their names, as a JSON object, for
+/// [`Engine::trust`](graphql::Engine::trust).
+pub fn trusted_documents() -> String {
+    let documents = TOOLS.map(|tool| (tool.name().to_owned(), tool.document().into()));
+    Value::Object(documents.into_iter().collect()).to_string()
+}
+
+fn checked<A: DeserializeOwned + Serialize>(
+    arguments: JsonObject,
+) -> Result<Map<String, Value>, serde_json::Error> {
+    let arguments: A = serde_json::from_value(Value::Object(arguments))?;
+    match serde_json::to_value(arguments)? {
+        Value::Object(variables) => Ok(variables),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn schema<A: JsonSchema + 'static>() -> Arc<JsonObject> {
+    schema_for_input::<A>().expect("arguments are an object")
+}
