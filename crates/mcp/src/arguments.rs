@@ -22,6 +22,7 @@ pub(crate) struct SearchArguments {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) catalogs: Option<Vec<String>>,
     /// Number of packages to return, 1 to 20; 10 when absent.
+    #[schemars(range(min = 1, max = 20))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) first: Option<PageSize>,
     /// The `endCursor` of the previous answer, for the packages behind it.
@@ -33,7 +34,7 @@ pub(crate) struct SearchArguments {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(try_from = "u8", into = "u8")]
 #[schemars(inline)]
-pub(crate) struct PageSize(#[schemars(range(min = 1, max = 20))] u8);
+pub(crate) struct PageSize(u8);
 
 impl TryFrom<u8> for PageSize {
     type Error = String;

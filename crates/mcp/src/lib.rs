@@ -30,6 +30,9 @@ mod stdio;
 mod summary;
 mod tool;
 
+#[cfg(test)]
+mod fixture;
+
 pub use answer::{MAX_ANSWER_BYTES, MAX_LIST_ITEMS, MAX_TEXT_BYTES};
 pub use execution::MAX_RESPONSE_BYTES;
 pub use http::{

@@ -142,3 +142,6 @@ impl ServerHandler for ToolServer {
     /// Logs nothing: a client may send it any number of times.
     async fn on_initialized(&self, _: NotificationContext<RoleServer>) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use rmcp::transport::stdio_pipes;
 
 use crate::server::ToolServer;
 
-/// Maximum length in bytes of a message on the standard input. A longer one is skipped and logged.
+/// Maximum length in bytes of a message on the standard input. A longer one is skipped.
 pub const MAX_LINE_BYTES: usize = 1 << 20;
 
 /// Serving on the standard streams failed.
@@ -19,7 +19,7 @@ pub enum StdioError {
     #[error(
         "cannot serve on the standard streams: the client sent no valid request for initialization"
     )]
-    Initialize(#[source] Box<ServerInitializeError>),
+    Initialize,
     /// The task that reads messages ended early.
     #[error("cannot serve on the standard streams: the task ended early")]
     Task(#[source] tokio::task::JoinError),
@@ -37,7 +37,7 @@ pub async fn serve_stdio(engine: Arc<Engine>) -> Result<(), StdioError> {
         Ok(service) => service,
         // A client that leaves at once is no failure.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(error) => return Err(StdioError::Initialize(Box::new(error))),
+        Err(_) => return Err(StdioError::Initialize),
     };
     service.waiting().await.map_err(StdioError::Task)?;
     Ok(())

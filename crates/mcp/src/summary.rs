@@ -1,5 +1,7 @@
 //! The first sentence of an answer, for people and for clients that show texts only.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::tool::CatalogTool;
@@ -90,10 +92,15 @@ fn mirror(set: &Value) -> String {
         return format!("The selection is refused: {problem}.");
     }
     let counts = &set["counts"];
-    format!(
+    let mut text = format!(
         "Selected: {} packages, {} bundles, {} images.",
         counts["packages"], counts["bundles"], counts["images"]
-    )
+    );
+    if let Some(problem) = set["problems"][0]["message"].as_str() {
+        let count = length(&set["problems"]);
+        let _ = write!(text, " Problems: {count}, the first: {problem}.");
+    }
+    text
 }
 
 fn platform_upgrade(plan: &Value) -> String {

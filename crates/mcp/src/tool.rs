@@ -214,3 +214,115 @@ fn checked<A: DeserializeOwned + Serialize>(
 fn schema<A: JsonSchema + 'static>() -> Arc<JsonObject> {
     schema_for_input::<A>().expect("arguments are an object")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use graphql::Engine;
+    use graphql::limits::Limits;
+    use serving::catalogs;
+
+    use super::*;
+
+    #[test]
+    fn every_document_is_valid_and_within_the_limits_of_a_server() {
+        let (_, reader) = catalogs();
+        let mut engine = Engine::new(reader, "test", Limits::default());
+        assert_eq!(engine.trust(&trusted_documents()).ok(), Some(TOOLS.len()));
+    }
+
+    /// Names of the variables of a document, each with `!` if it must be given.
+    fn variables(document: &str) -> BTreeSet<String> {
+        let (_, operation) = document.split_once("\nquery ").unwrap();
+        let (head, _) = operation.split_once(" {\n").unwrap();
+        let definitions = head.split('$').skip(1);
+        let variables = definitions.map(|definition| {
+            let (name, rest) = definition.split_once(": ").unwrap();
+            let (kind, has_default) = match rest.split_once(" = ") {
+                Some((kind, _)) => (kind, true),
+                None => (rest, false),
+            };
+            let is_required = kind.trim_end_matches([',', ' ', ')', '\n']).ends_with('!');
+            let mark = if is_required && !has_default { "!" } else { "" };
+            format!("{name}{mark}")
+        });
+        variables.collect()
+    }
+
+    #[test]
+    fn the_arguments_of_a_tool_are_the_variables_of_its_document() {
+        for tool in TOOLS {
+            let schema = Value::Object((*tool.input_schema()).clone());
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            let required = schema["required"].as_array().into_iter().flatten();
+            let required: Vec<_> = required.filter_map(Value::as_str).collect();
+            let arguments = properties.map(|(name, _)| {
+                let mark = if required.contains(&name.as_str()) {
+                    "!"
+                } else {
+                    ""
+                };
+                format!("{name}{mark}")
+            });
+            assert_eq!(
+                arguments.collect::<BTreeSet<_>>(),
+                variables(tool.document()),
+                "{tool:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_tool_and_every_argument_is_described() {
+        for tool in TOOLS {
+            let listed = tool.listed();
+            let description = listed.description.unwrap();
+            assert!(description.ends_with('.'), "{tool:?}: {description}");
+            let schema = Value::Object((*listed.input_schema).clone());
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                assert!(property["description"].is_string(), "{tool:?}: {name}");
+            }
+            assert_eq!(CatalogTool::find(tool.name()), Some(tool));
+        }
+    }
+
+    #[test]
+    fn arguments_of_other_names_types_and_sizes_are_rejected() {
+        let check = |json: &str| {
+            let arguments = serde_json::from_str(json).unwrap();
+            let checked = CatalogTool::SearchPackages.variables(arguments);
+            checked.map(Value::from).map_err(|error| error.to_string())
+        };
+        let accepted = serde_json::json!({ "text": "a", "first": 20 });
+        assert_eq!(
+            check(r#"{"text": "a", "first": 20, "after": null}"#),
+            Ok(accepted)
+        );
+        for (json, message) in [
+            ("{}", "missing field `text`"),
+            (
+                r#"{"text": 1}"#,
+                "invalid type: integer `1`, expected a string",
+            ),
+            (
+                r#"{"text": "a", "first": 21}"#,
+                "`first` is 21: write 1 to 20",
+            ),
+            (
+                r#"{"text": "a", "first": 0}"#,
+                "`first` is 0: write 1 to 20",
+            ),
+            (
+                r#"{"text": "a", "catalogs": "b"}"#,
+                "invalid type: string \"b\", expected a sequence",
+            ),
+            (
+                r#"{"text": "a", "query": "{ catalogs { name } }"}"#,
+                "unknown field `query`, expected one of `text`, `catalogs`, `first`, `after`",
+            ),
+        ] {
+            assert_eq!(check(json), Err(message.to_owned()), "{json}");
+        }
+    }
+}

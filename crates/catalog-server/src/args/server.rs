@@ -92,6 +92,10 @@ pub struct ServerArgs {
     /// `--trusted-only` implies this flag
     #[arg(long)]
     pub no_alpha_graphql: bool,
+    /// Answer questions of assistants at `/mcp`, as tools of the Model Context Protocol (MCP). Pages
+    /// may ask from the origins of `--cors-origin` only
+    #[arg(long)]
+    pub mcp: bool,
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]
