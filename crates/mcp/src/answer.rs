@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn long_lists_and_texts_are_cut_and_their_items_counted() {
-        let nodes: Vec<_> = (0..MAX_LIST_ITEMS + 1)
+        let nodes: Vec<_> = (0..=MAX_LIST_ITEMS)
             .map(|_| json!({ "channels": ["a", "b"] }))
             .collect();
         let data = json!({ "packages": { "nodes": nodes }, "text": "ä".repeat(MAX_TEXT_BYTES) });

@@ -12,6 +12,7 @@ use store::DEFAULT_QUOTA_BYTES;
 
 use super::DocumentArgs;
 use super::access::AccessArgs;
+use super::assistants::AssistantArgs;
 use super::grpc::GrpcArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
@@ -92,10 +93,6 @@ pub struct ServerArgs {
     /// `--trusted-only` implies this flag
     #[arg(long)]
     pub no_alpha_graphql: bool,
-    /// Answer questions of assistants at `/mcp`, as tools of the Model Context Protocol (MCP). Pages
-    /// may ask from the origins of `--cors-origin` only
-    #[arg(long)]
-    pub mcp: bool,
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]
@@ -108,6 +105,8 @@ pub struct ServerArgs {
     pub kube_api: KubeApiArgs,
     #[command(flatten)]
     pub grpc: GrpcArgs,
+    #[command(flatten)]
+    pub assistants: AssistantArgs,
 }
 
 /// TLS flags of the server.

@@ -75,7 +75,7 @@ impl Views {
         };
         let pages = args.pages.pages(documents);
         let mut engine = engine(reader.clone(), documents, limits, pages)?;
-        if args.mcp && documents.trusted_only {
+        if args.assistants.mcp && documents.trusted_only {
             assistants::trust_documents(&mut engine)?;
         }
         if is_traced {
@@ -109,7 +109,7 @@ impl Views {
             read_barrier,
             has_surrogate_keys,
         );
-        let routes = if args.mcp {
+        let routes = if args.assistants.mcp {
             routes.merge(assistants::router(&engine, &args.cors_origin)?)
         } else {
             routes

@@ -297,9 +297,10 @@ async fn a_caller_without_rights_sees_nothing_of_a_catalog() {
 #[tokio::test]
 async fn an_answer_about_a_large_catalog_is_small_and_says_so() {
     let long = "describes a package at length ".repeat(10);
-    let channels: String = (0..200)
+    let channels: Vec<_> = (0..200)
         .map(|index| format!("channel c{index}: v1.0.{index}\n"))
         .collect();
+    let channels = channels.concat();
     let text = format!("package etcd default=c0\n{channels}bundle v1.0.0 describes=\"{long}\"");
     let catalogs = of(&text);
     let (text, json) = call(
