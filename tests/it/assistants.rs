@@ -1,6 +1,8 @@
 //! Tools for assistants: `catalogql mcp` on its standard streams, and `/mcp` of a server.
 
+use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -71,6 +73,29 @@ fn a_command_answers_on_its_standard_streams_until_the_input_ends() {
 }
 
 #[test]
+fn a_message_of_the_maximum_length_is_answered_and_a_longer_one_skipped() {
+    let padded = |id: &str, length: usize| {
+        let call = LIST.replace("\"id\":2", &format!("\"id\":{id}"));
+        // The end of the line counts.
+        let padding = " ".repeat(length - call.len() - 1);
+        format!("{call}{padding}")
+    };
+    let initialize = initialize("2025-11-25");
+    let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let output = mcp(&[
+        &initialize,
+        initialized,
+        &padded("3", mcp::MAX_LINE_BYTES + 1),
+        &padded("4", mcp::MAX_LINE_BYTES),
+    ]);
+    let answers = output.stdout.lines().skip(1);
+    let ids: Vec<_> = answers
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["id"].clone())
+        .collect();
+    assert_eq!((ids, output.stderr.as_str()), (vec![json!(4)], ""));
+}
+
+#[test]
 fn a_client_that_leaves_is_no_failure_and_one_that_does_not_begin_is() {
     let left = mcp(&[]);
     assert_eq!(
@@ -89,6 +114,19 @@ fn a_client_that_leaves_is_no_failure_and_one_that_does_not_begin_is() {
 fn a_command_refuses_a_source_that_it_cannot_read() {
     let output = run(catalogql().args(["mcp", "dir:nowhere"]));
     assert_eq!((output.status, output.stdout.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn the_configuration_for_the_apollo_mcp_server_names_files_that_exist() {
+    let read = |path: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let config: Value =
+        serde_saphyr::from_str(&read("clients/apollo-mcp/config.yaml")).expect("YAML");
+    read(config["schema"]["path"].as_str().expect("a path"));
+    let folder = config["operations"]["paths"][0].as_str().expect("a path");
+    read(&format!("{folder}/search_packages.graphql"));
 }
 
 /// Status and body of the answer to a call of a tool.
@@ -115,7 +153,10 @@ fn a_server_has_the_tools_only_if_a_flag_says_so() {
     drop(plain);
 
     // The documents of the tools are trusted, and no other one.
-    let server = Server::start(&folders, &[&catalog, "--mcp", "--trusted-only"]);
+    folders.write("documents.json", "{}");
+    let documents = folders.text("documents.json");
+    let flags = ["--mcp", "--trusted-only", "--documents", &documents];
+    let server = Server::start(&folders, &[&[&*catalog], &flags[..]].concat());
     let (status, body) = call(&server, "localhost", "");
     assert_eq!(status, 200, "{body}");
     let answer: Value = serde_json::from_str(&body).expect("JSON");

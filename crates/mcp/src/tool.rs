@@ -274,6 +274,18 @@ mod tests {
     }
 
     #[test]
+    fn each_file_of_the_folder_is_the_document_of_a_tool() {
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../clients/apollo-mcp/operations"
+        );
+        let files = std::fs::read_dir(folder).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let expected = TOOLS.map(|tool| format!("{}.graphql", tool.name()));
+        assert_eq!(names.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+    }
+
+    #[test]
     fn every_tool_and_every_argument_is_described() {
         for tool in TOOLS {
             let listed = tool.listed();

@@ -5,6 +5,7 @@ use serving::Visibility;
 
 use super::*;
 use crate::answer::{MAX_ANSWER_BYTES, MAX_LIST_ITEMS};
+use crate::execution::MAX_RESPONSE_BYTES;
 use crate::fixture::{engine, main_catalog, of};
 
 /// Text and structured content of an answer; the content is `null` for an error.
@@ -328,4 +329,25 @@ async fn an_error_about_a_long_name_is_short() {
     )
     .await;
     assert_eq!(answers[0].len(), MAX_TEXT_BYTES);
+}
+
+#[tokio::test]
+async fn a_response_that_is_too_large_is_an_error_and_a_smaller_one_is_cut() {
+    let answer = async |bytes: usize| {
+        let message = "x".repeat(bytes);
+        let text = format!(
+            "package etcd default=s\nchannel s: v1.0.0\ndeprecated package etcd \"{message}\""
+        );
+        let package = json!({ "package": "etcd" });
+        call(&of(&text), CatalogTool::DescribePackage, package).await
+    };
+    let (text, json) = answer(MAX_RESPONSE_BYTES - 4_096).await;
+    assert_eq!(text, "Catalogs with the package `etcd`: main.");
+    let message = &json["data"]["packages"]["nodes"][0]["deprecation"]["message"];
+    assert_eq!(message.as_str().map(str::len), Some(MAX_TEXT_BYTES));
+    let (text, _) = answer(MAX_RESPONSE_BYTES).await;
+    assert_eq!(
+        text,
+        "the answer is too large: ask for fewer packages, channels or versions (a search returns at most 20 packages)"
+    );
 }
