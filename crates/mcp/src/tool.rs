@@ -212,7 +212,43 @@ fn checked<A: DeserializeOwned + Serialize>(
 }
 
 fn schema<A: JsonSchema + 'static>() -> Arc<JsonObject> {
-    schema_for_input::<A>().expect("arguments are an object")
+    let schema = schema_for_input::<A>().expect("arguments are an object");
+    let mut schema = Arc::unwrap_or_clone(schema);
+    for member in schema.values_mut() {
+        remove_null(member);
+    }
+    Arc::new(schema)
+}
+
+/// Removes `null` from the types of optional arguments: a client leaves them out. Some clients know
+/// only one type for each argument.
+fn remove_null(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for member in members.values_mut() {
+                remove_null(member);
+            }
+            if let Some(Value::Array(types)) = members.get_mut("type") {
+                types.retain(|name| name != "null");
+                if let [only] = &types[..] {
+                    let only = only.clone();
+                    members.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(alternatives)) = members.get_mut("anyOf") {
+                alternatives.retain(|alternative| alternative["type"] != "null");
+                if let [Value::Object(only)] = &alternatives[..] {
+                    let only = only.clone();
+                    members.remove("anyOf");
+                    for (name, value) in only {
+                        members.entry(name).or_insert(value);
+                    }
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_null),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -283,6 +319,31 @@ mod tests {
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
         let expected = TOOLS.map(|tool| format!("{}.graphql", tool.name()));
         assert_eq!(names.collect::<BTreeSet<_>>(), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn an_argument_has_one_type() {
+        let schemas: Vec<_> = TOOLS
+            .map(|tool| Value::Object((*tool.input_schema()).clone()))
+            .into();
+        let text = Value::Array(schemas.clone()).to_string();
+        assert!(!text.contains("null") && !text.contains("anyOf"), "{text}");
+        let search = &schemas[1]["properties"];
+        assert_eq!(
+            search["first"],
+            serde_json::json!({
+                "description": "Number of packages to return, 1 to 20; 10 when absent.",
+                "format": "uint8",
+                "maximum": 20,
+                "minimum": 1,
+                "type": "integer",
+            })
+        );
+        let policy = &schemas[6]["properties"]["policy"];
+        assert_eq!(
+            [&policy["description"], &policy["oneOf"][1]["const"]],
+            ["Rules to follow; those of OLM v0 when absent.", "OLM_V1"]
+        );
     }
 
     #[test]

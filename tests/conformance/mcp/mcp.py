@@ -6,7 +6,7 @@ usage: mcp.py CATALOGQL
 
 CATALOGQL is the program, built with the feature `mcp`. The SDK is installed once from PyPI into the user's cache. The catalogs are the
 example, and `community` of the corpus; without the corpus, the part of it in tests/testdata. With CATALOGQL_INSPECTOR=1, the command
-line of the MCP Inspector is asked too, which needs npx.
+line of the MCP Inspector is asked too, which needs npx and Node 22.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ CORPUS = Path(os.environ.get('CATALOGQL_CORPUS', Path.home() / '.cache/catalogql
 COMMUNITY = next(path for path in [CORPUS / 'community', REPOSITORY / 'tests/testdata/community'] if path.exists())
 SOURCES = [f'example={REPOSITORY / "examples/catalog"}', f'community={COMMUNITY}']
 
-INSPECTOR = '@modelcontextprotocol/inspector@1.0.0'
+INSPECTOR = '@modelcontextprotocol/inspector@2.12.0'
 
 # Of an answer, as docs/reference/limits.md has them.
 MAX_ANSWER_BYTES = 24 << 10
@@ -185,9 +185,12 @@ def status(url, headers):
 def inspect(program, url):
     """Asks the command line of the MCP Inspector over both transports."""
     for kind, target in [('stdio', [program, 'mcp', *SOURCES]), ('HTTP', [url, '--transport', 'http'])]:
-        command = ['npx', '--yes', INSPECTOR, '--cli', *target, '--method', 'tools/list']
-        listed = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-        compare(f'Inspector, {kind}: names of the tools', [tool['name'] for tool in listed['tools']], TOOLS)
+        command = ['npx', '--yes', INSPECTOR, '--cli', *target, '--method', 'tools/list', '--strict']
+        listed = subprocess.run(command, check=True, capture_output=True, text=True)
+        names = [tool['name'] for tool in json.loads(listed.stdout)['tools']]
+        compare(f'Inspector, {kind}: names of the tools', names, TOOLS)
+        found = [line for line in listed.stderr.splitlines() if line.startswith(('Warning: tool', 'Error: tool'))]
+        compare(f'Inspector, {kind}: problems of the schemas', found, [])
 
 
 def serve(program, folder):
