@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use admission::Peer;
+use axum::body::Bytes;
 use graphql::errors::Error;
 use graphql::{Engine, Request};
 use http_content::negotiation::AcceptableCodings;
@@ -27,14 +28,13 @@ pub(crate) struct Caller<'c> {
     pub(crate) peer: Peer,
 }
 
-/// Executes a document and returns the data of its response. An error of any field is an error of
-/// the whole.
+/// Executes a document and returns its response, of at most [`MAX_RESPONSE_BYTES`].
 pub(crate) async fn execute(
     engine: &Arc<Engine>,
     caller: Caller<'_>,
     document: &'static str,
     variables: Map<String, Value>,
-) -> Result<Value, ToolError> {
+) -> Result<Bytes, ToolError> {
     let request = Request {
         query: Some(Cow::Borrowed(document)),
         variables: Some(variables),
@@ -49,9 +49,13 @@ pub(crate) async fn execute(
     if response.bytes.len() > MAX_RESPONSE_BYTES {
         return Err(ToolError::TooLarge);
     }
+    Ok(response.bytes)
+}
 
+/// Returns the data of a response. An error of any field is an error of the whole.
+pub(crate) fn data_of(response: &[u8]) -> Result<Value, ToolError> {
     let unreadable = |_| ToolError::Refused("the response is not JSON".to_owned());
-    let mut response: Value = serde_json::from_slice(&response.bytes).map_err(unreadable)?;
+    let mut response: Value = serde_json::from_slice(response).map_err(unreadable)?;
     match response["errors"].as_array() {
         Some(errors) => {
             let messages = errors.iter().filter_map(|error| error["message"].as_str());
@@ -61,7 +65,7 @@ pub(crate) async fn execute(
     }
 }
 
-fn refused(errors: &[Error]) -> ToolError {
+pub(crate) fn refused(errors: &[Error]) -> ToolError {
     refusal(errors.iter().map(|error| error.message.as_ref()))
 }
 

@@ -22,8 +22,8 @@ use crate::server::ToolServer;
 /// Path of the tools.
 pub const MCP: &str = "/mcp";
 
-/// Maximum size in bytes of the body of a request.
-pub const MAX_REQUEST_BYTES: usize = 64 << 10;
+/// Maximum size in bytes of the body of a request: it is parsed on a thread that serves connections.
+pub const MAX_REQUEST_BYTES: usize = 32 << 10;
 
 /// Maximum size in bytes of a body that is read without a permit: the number of connections bounds
 /// these.
