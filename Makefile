@@ -92,9 +92,9 @@ soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and wat
 	python3 benches/http/soak.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $(MINUTES)
 
 conformance: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
-conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, nginx, Varnish, HAProxy, DuckDB, DataFusion, and upstream's programs as clients
+conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, nginx, Varnish, HAProxy, DuckDB, DataFusion, MCP clients, and upstream's programs as clients
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
-	cargo build --locked --features export-parquet,shared-store,signatures-gpg,source-git
+	cargo build --locked --features export-parquet,mcp,shared-store,signatures-gpg,source-git
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
 	CATALOGQL_ALL_FAULTS=1 cargo test --locked --test cluster prometheus -- --nocapture
 	WALKS=1000 npm --prefix tests/js test
@@ -117,6 +117,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/sources/sources.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	tests/conformance/caches/caches.py $(BUILT)/debug/catalogql
 	tests/conformance/export/export.py $(BUILT)/debug/catalogql
+	tests/conformance/mcp/mcp.py $(BUILT)/debug/catalogql
 	tests/conformance/shared-store/shared_store.py $(BUILT)/debug/catalogql
 	CATALOGQL_CHAOS=$${CATALOGQL_CHAOS:-38:50:60} cargo test --locked --test cluster chaos -- --nocapture
 	tests/conformance/federation/federation.mjs $(BUILT)/debug/catalogql

@@ -126,8 +126,8 @@ fi
 export RUSTFLAGS="$rust"
 export CFLAGS="$c"
 
-# What only releases have: OpenPGP, Parquet and the shared store, whose libraries would make every other build longer, and git.
-[ "$name" != catalogql ] || features=export-parquet,shared-store,signatures-gpg,source-git
+# What only releases have: OpenPGP, Parquet, tools for assistants and the shared store, whose libraries would make every other build longer, and git.
+[ "$name" != catalogql ] || features=export-parquet,mcp,shared-store,signatures-gpg,source-git
 cargo build --profile "$profile" --locked --target "$target" --package "$name" --bin "$name" \
   ${features:+--features "$features"} ${library:+"$library"} >&2
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)

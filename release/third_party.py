@@ -30,7 +30,7 @@ from source import ROOT
 PAGES = [ROOT / page / "dist/licenses.json" for page in ("explorer", "playground")]
 PROGRAMS = ("catalogql", "kubectl-catalog")
 # Those of the program catalogql in release/build.sh.
-FEATURES = "export-parquet,shared-store,signatures-gpg,source-git"
+FEATURES = "export-parquet,mcp,shared-store,signatures-gpg,source-git"
 LICENSE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 
 

@@ -11,8 +11,9 @@ use tracing_subscriber::{EnvFilter, fmt};
 /// first that is set counts.
 const VARIABLES: [&str; 2] = ["CATALOGQL_LOG", "RUST_LOG"];
 
-/// The default filter. The Kubernetes client logs each failed request, which its callers log, too.
-const DEFAULT: &str = "info,kube_client::client::builder=off";
+/// The default filter. The Kubernetes client logs each failed request, which its callers log, too. The
+/// library of the tools for assistants logs each request, and each `Origin` that it refuses.
+const DEFAULT: &str = "info,kube_client::client::builder=off,rmcp=error";
 
 /// The levels, for messages of errors.
 const LEVELS: &str = "error, warn, info, debug, trace and off";

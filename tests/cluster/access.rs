@@ -145,7 +145,7 @@ impl Fixture {
                 sees,
             });
         }
-        let arguments: Vec<_> = [AUTH]
+        let arguments: Vec<_> = [AUTH, "--mcp"]
             .into_iter()
             .chain(arguments.iter().map(String::as_str))
             .collect();
@@ -199,6 +199,23 @@ impl Fixture {
             request.replacen("POST /graphql ", &path, 1).as_bytes(),
             false,
         )
+    }
+
+    /// Calls the tool for assistants that lists catalogs.
+    fn tool(&self, token: Option<&str>) -> HttpResponse {
+        let request = post(token, "", "application/json, text/event-stream", "close");
+        let request = String::from_utf8(request).expect("it is text");
+        let (head, body) = request.split_once("\r\n\r\n").expect("it has a body");
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "list_catalogs" },
+        });
+        let call = call.to_string();
+        let lengths = [body, &call].map(|body| format!("content-length: {}", body.len()));
+        let head = head
+            .replacen("POST /graphql ", "POST /mcp ", 1)
+            .replace(&lengths[0], &lengths[1]);
+        let request = format!("{head}\r\n\r\n{call}");
+        exchange(self.replica.address, request.as_bytes(), false)
     }
 
     fn list(&self, token: Option<&str>) -> HttpResponse {
@@ -269,6 +286,7 @@ impl Fixture {
                 "alpha GraphQL",
                 has(&self.alpha(token, name, "{ olmpackages { name } }"), name),
             ),
+            ("tool", has(&self.tool(token), name)),
             ("icon", has(&self.get(token, &icon), name)),
         ]
     }

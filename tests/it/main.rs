@@ -6,6 +6,7 @@
 )]
 
 mod alpha_graphql;
+mod assistants;
 mod authors;
 mod bad_input;
 mod bad_queries;

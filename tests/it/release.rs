@@ -59,7 +59,7 @@ fn name(component: &Value) -> String {
 fn sources() -> BTreeSet<String> {
     let tree = [
         "tree",
-        "--features=export-parquet,shared-store,signatures-gpg,source-git",
+        "--features=export-parquet,mcp,shared-store,signatures-gpg,source-git",
         "--edges=normal,no-proc-macro",
         "--prefix=none",
         "--locked",

@@ -229,6 +229,24 @@ fn a_catalog_is_exported_as_the_page_says() {
 }
 
 #[test]
+fn assistants_ask_as_the_page_says() {
+    let folders = Folders::new();
+    fs::create_dir(folders.path("work")).expect("folders can be made");
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+    symlink(examples, folders.path("work/examples")).expect("links can be made");
+    let address = format!("127.0.0.1:{}", fixed_port());
+    let text = page("assistants").replace(
+        "catalogql serve --mcp example=examples/catalog",
+        &format!(
+            "catalogql serve --mcp example=examples/catalog --listen {address} --store {}",
+            folders.text("store")
+        ),
+    );
+    let replaced = [("127.0.0.1:8080", &*address)];
+    assert_eq!(Walkthrough::new(&folders, &replaced).follow(&text), 4);
+}
+
+#[test]
 fn templates_are_rendered_and_catalogs_converted_as_the_page_says() {
     let folders = Folders::new();
     fs::create_dir(folders.path("work")).expect("folders can be made");

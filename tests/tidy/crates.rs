@@ -9,7 +9,7 @@ use crate::{Faults, Tree, catches, holds};
 
 /// The crates, each with the crates of this project that it may depend on. Dependencies of tests do
 /// not count.
-const ALLOWED: [(&str, &[&str]); 47] = [
+const ALLOWED: [(&str, &[&str]); 48] = [
     ("build-info", &[]),
     ("drawing", &[]),
     ("fbc-grammar", &[]),
@@ -150,6 +150,17 @@ const ALLOWED: [(&str, &[&str]); 47] = [
             "serving",
         ],
     ),
+    // Its tools are documents.
+    (
+        "mcp",
+        &[
+            "admission",
+            "build-info",
+            "graphql",
+            "http-content",
+            "serving",
+        ],
+    ),
     (
         "catalogd-http",
         &["admission", "fbc", "fbc-grammar", "http-content", "serving"],
@@ -243,6 +254,7 @@ const ALLOWED: [(&str, &[&str]); 47] = [
             "images",
             "install-preview",
             "loading",
+            "mcp",
             "mirror",
             "printing",
             "remote-sources",
@@ -272,6 +284,7 @@ const ALLOWED: [(&str, &[&str]); 47] = [
             "http-server",
             "kube-api",
             "loading",
+            "mcp",
             "metrics",
             "pages",
             "renovate-http",
@@ -313,7 +326,7 @@ const FOR_TESTS: [&str; 2] = ["fuzzing", "testing"];
 
 /// Libraries that only some crates may depend on, each with those crates (`catalogql` is the
 /// program).
-const RESERVED: [(&str, &[&str]); 41] = [
+const RESERVED: [(&str, &[&str]); 42] = [
     // Pure crates wait for nothing and reach nothing.
     (
         "tokio",
@@ -330,6 +343,7 @@ const RESERVED: [(&str, &[&str]); 41] = [
             "controller",
             "graphql",
             "graphql-http",
+            "mcp",
             "edit-http",
             "alpha-graphql",
             "kube-api",
@@ -374,6 +388,7 @@ const RESERVED: [(&str, &[&str]); 41] = [
     ("tar", &["images", "local-commands", "testing"]),
     ("memmap2", &["store"]),
     ("parquet", &["export"]),
+    ("rmcp", &["mcp"]),
     // Bytes become records in one place.
     ("yoke", &["fbc"]),
     ("zerocopy", &["fbc"]),
@@ -384,6 +399,7 @@ const RESERVED: [(&str, &[&str]); 41] = [
             "http-server",
             "graphql-http",
             "alpha-graphql",
+            "mcp",
             "catalogd-http",
             "edit-http",
             "kube-api",
@@ -436,7 +452,7 @@ const RESERVED: [(&str, &[&str]); 41] = [
         "k8s-openapi",
         &["auth", "olm-api", "controller", "catalogql-client"],
     ),
-    ("schemars", &["olm-api"]),
+    ("schemars", &["mcp", "olm-api"]),
 ];
 
 #[test]

@@ -19,7 +19,7 @@ const CONSTRUCTORS: [&str; 5] = [
 
 /// The files that construct counters, and the rows of the table that these have, one for each
 /// counter.
-const COUNTERS: [(&str, &[&str]); 13] = [
+const COUNTERS: [(&str, &[&str]); 14] = [
     (
         "crates/alpha-graphql/src/lib.rs",
         &["alpha requests", "alpha in flight"],
@@ -66,6 +66,10 @@ const COUNTERS: [(&str, &[&str]); 13] = [
     (
         "crates/kube-api/src/lib.rs",
         &["lists being sent", "watches", "work of a view"],
+    ),
+    (
+        "crates/mcp/src/http.rs",
+        &["calls of tools", "bodies of tools"],
     ),
     ("crates/pages/src/lib.rs", &["work of a view"]),
     ("crates/renovate-http/src/lib.rs", &["work of a view"]),

@@ -23,6 +23,7 @@ use serving::{Catalogs, ICONS};
 
 use super::background::BackgroundTasks;
 use crate::args::AccessArgs;
+use crate::handlers::MCP;
 
 /// Path of GraphQL.
 const GRAPHQL: &str = "/graphql";
@@ -188,7 +189,7 @@ fn has_credentials(headers: &HeaderMap, extensions: &Extensions) -> bool {
 impl RequestedCatalogs {
     fn from_uri(uri: &Uri) -> Self {
         match uri.path() {
-            GRAPHQL => Self::Visible,
+            GRAPHQL | MCP => Self::Visible,
             path if path.starts_with(ICONS) => Self::Visible,
             // Without a valid name, the view responds with the same error to all callers.
             path if path.starts_with(CATALOGS) || path.starts_with(RENOVATE) => {
@@ -236,7 +237,13 @@ mod tests {
     #[test]
     fn a_path_says_what_is_to_be_authorized() {
         let requested = |path: &'static str| RequestedCatalogs::from_uri(&Uri::from_static(path));
-        for path in ["/graphql", "/graphql?query={a}", "/icons/00", "/icons/"] {
+        for path in [
+            "/graphql",
+            "/graphql?query={a}",
+            "/mcp",
+            "/icons/00",
+            "/icons/",
+        ] {
             assert_eq!(requested(path), RequestedCatalogs::Visible, "{path}");
         }
         for path in [

@@ -2,6 +2,7 @@
 //! file.
 
 mod access;
+mod assistants;
 mod grpc;
 mod kube_api;
 mod observe;
@@ -19,6 +20,7 @@ use graphql::documents::DocumentPolicy;
 use graphql::limits::{IntrospectionPolicy, Limits};
 
 pub use access::{AccessArgs, AuthMode};
+pub use assistants::AssistantArgs;
 pub use grpc::{GrpcAddress, GrpcArgs};
 pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};

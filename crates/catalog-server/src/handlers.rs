@@ -23,6 +23,8 @@ labels! {
         AlphaGraphql = "alpha_graphql",
         /// The versions of a package, for Renovate.
         Renovate = "renovate",
+        /// Tools for assistants.
+        Mcp = "mcp",
         /// An icon.
         Icon = "icon",
         /// A page for people, or a file of one.
@@ -40,6 +42,9 @@ labels! {
 
 /// Prefix of the paths of catalogd's API, and of edits.
 const CATALOGS: &str = "/catalogs/";
+
+/// Path of the tools for assistants, also in builds without them.
+pub(crate) const MCP: &str = "/mcp";
 
 /// Prefixes of the paths of the files of the pages.
 const PAGE_PATHS: [&str; 2] = ["/assets/", "/playground/"];
@@ -68,6 +73,7 @@ impl HandlerLabel {
     fn from_path(path: &str) -> Self {
         match path {
             "/graphql" => Self::Graphql,
+            MCP => Self::Mcp,
             "/" | "/playground" => Self::Page,
             "/schema.graphql" | "/openapi.json" | "/version" => Self::Schema,
             _ if path.starts_with(CATALOGS) => match path.rsplit('/').next() {
@@ -112,6 +118,7 @@ mod tests {
             ("/schema.graphql", HandlerLabel::Schema),
             ("/catalogs/a/api/v1/nothing", HandlerLabel::Other),
             ("/graphql/x", HandlerLabel::Other),
+            ("/mcp", HandlerLabel::Mcp),
         ] {
             assert_eq!(HandlerLabel::from_path(path), label, "{path}");
         }

@@ -4,6 +4,8 @@
 //! It is built in two steps: [`ServerSockets`] are bound first, so that an address that cannot be
 //! served is an error before anything else is started; [`Server::build`] needs them and all parts.
 
+#[cfg_attr(not(feature = "mcp"), path = "server/no_assistants.rs")]
+mod assistants;
 mod manifests;
 mod store;
 mod views;

@@ -13,8 +13,8 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 const MAX_AGE: Duration = Duration::from_hours(1);
 
 /// Request headers that pages may set. `traceparent` and `tracestate` are those of W3C Trace
-/// Context.
-const REQUEST_HEADERS: [HeaderName; 10] = [
+/// Context, and those that begin with `mcp` of the Model Context Protocol.
+const REQUEST_HEADERS: [HeaderName; 13] = [
     ACCEPT,
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -23,6 +23,9 @@ const REQUEST_HEADERS: [HeaderName; 10] = [
     IF_NONE_MATCH,
     IF_RANGE,
     RANGE,
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+    HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("traceparent"),
     HeaderName::from_static("tracestate"),
 ];
@@ -94,7 +97,7 @@ mod tests {
     async fn only_pages_of_named_origins_may_read_answers() {
         let own = Some("https://console.example.com".to_owned());
         let headers = "accept,authorization,content-type,if-match,if-modified-since,if-none-match,if-range,range,\
-                       traceparent,tracestate";
+                       mcp-method,mcp-name,mcp-protocol-version,traceparent,tracestate";
         let headers = Some(headers.to_owned());
         let one = ["https://other.example.com", "https://console.example.com"];
         assert_eq!(

@@ -27,9 +27,9 @@ pub use mirror::{
 };
 pub use preview::{PreviewArgs, PreviewOutput};
 pub use queries::{
-    CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalQueryArgs, LocalResolveArgs,
-    LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs, StepArg, StepSourceArg,
-    SummaryFormat, name_missing,
+    CatalogArgs, LocalDiffArgs, LocalGraphArgs, LocalListArgs, LocalMcpArgs, LocalQueryArgs,
+    LocalResolveArgs, LocalSearchArgs, LocalShowArgs, LocalSolveArgs, LocalUpgradePlanArgs,
+    StepArg, StepSourceArg, SummaryFormat, name_missing,
 };
 pub use sbom::{SbomCommand, SbomImagesArgs};
 pub use support_bundle::SupportBundleArgs;
@@ -112,6 +112,11 @@ pub enum LocalCommand {
     /// so that exports of years can share it. The exit status is 2 if a catalog cannot be read or
     /// written; the others are exported.
     Export(ExportArgs),
+    /// Answer questions about catalogs as tools of the Model Context Protocol (MCP), for assistants
+    ///
+    /// Reads requests on the standard input and answers on the standard output until the input ends.
+    /// Catalogs are read once, at the start. A server has the same tools at `/mcp` with `--mcp`.
+    Mcp(LocalMcpArgs),
     /// Print documents about what catalogs ship, for scanners
     #[command(subcommand)]
     Sbom(SbomCommand),

@@ -6,6 +6,8 @@ mod edit;
 mod export;
 mod lines;
 mod local;
+#[cfg_attr(not(feature = "mcp"), path = "run/no_mcp.rs")]
+mod mcp;
 mod mirror;
 mod once;
 mod output;
@@ -69,6 +71,7 @@ fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
         LocalCommand::Mirror(command) => mirror::mirror(command),
         LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
         LocalCommand::Export(args) => export::export(args),
+        LocalCommand::Mcp(args) => mcp::mcp(args),
         LocalCommand::Sbom(command) => sbom::sbom(command),
         LocalCommand::SupportBundle(args) => support_bundle::support_bundle(args),
         LocalCommand::Verify(args) => verify::verify(args),

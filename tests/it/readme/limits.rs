@@ -29,6 +29,7 @@ pub(super) fn limits() -> Vec<(&'static str, String)> {
     all.extend(editing_limits());
     all.extend(mirror_limits());
     all.extend(export_limits());
+    all.extend(tool_limits());
     all.extend(pull_limits());
     all.extend(shared_store_limits());
     all.extend(download_limits());
@@ -150,6 +151,23 @@ fn export_limits() -> Vec<(&'static str, String)> {
     vec![
         ("row group rows", export::MAX_ROW_GROUP_ROWS.to_string()),
         ("row group bytes", export::MAX_ROW_GROUP_BYTES.to_string()),
+    ]
+}
+
+fn tool_limits() -> Vec<(&'static str, String)> {
+    vec![
+        ("tool request", mcp::MAX_REQUEST_BYTES.to_string()),
+        (
+            "tool request not counted",
+            mcp::UNCOUNTED_REQUEST_BYTES.to_string(),
+        ),
+        ("bodies of tools", mcp::READING_REQUESTS.to_string()),
+        ("calls of tools", mcp::MAX_REQUESTS.to_string()),
+        ("tool line", mcp::MAX_LINE_BYTES.to_string()),
+        ("tool response", mcp::MAX_RESPONSE_BYTES.to_string()),
+        ("tool answer", mcp::MAX_ANSWER_BYTES.to_string()),
+        ("tool items", mcp::MAX_LIST_ITEMS.to_string()),
+        ("tool text", mcp::MAX_TEXT_BYTES.to_string()),
     ]
 }
 

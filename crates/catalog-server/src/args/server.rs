@@ -12,6 +12,7 @@ use store::DEFAULT_QUOTA_BYTES;
 
 use super::DocumentArgs;
 use super::access::AccessArgs;
+use super::assistants::AssistantArgs;
 use super::grpc::GrpcArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
@@ -104,6 +105,8 @@ pub struct ServerArgs {
     pub kube_api: KubeApiArgs,
     #[command(flatten)]
     pub grpc: GrpcArgs,
+    #[command(flatten)]
+    pub assistants: AssistantArgs,
 }
 
 /// TLS flags of the server.

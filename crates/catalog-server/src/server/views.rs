@@ -21,6 +21,7 @@ use http_server::{add_span_attributes, cors};
 use pages::Pages;
 use serving::{Catalogs, ReadBarrier, Visibility};
 
+use super::assistants;
 use super::manifests::ImageManifests;
 use crate::access::{self, AccessControl};
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
@@ -74,6 +75,9 @@ impl Views {
         };
         let pages = args.pages.pages(documents);
         let mut engine = engine(reader.clone(), documents, limits, pages)?;
+        if args.assistants.mcp && documents.trusted_only {
+            assistants::trust_documents(&mut engine)?;
+        }
         if is_traced {
             engine.observe_results(add_outcome_to_span);
         }
@@ -105,6 +109,11 @@ impl Views {
             read_barrier,
             has_surrogate_keys,
         );
+        let routes = if args.assistants.mcp {
+            routes.merge(assistants::router(&engine, &args.cors_origin)?)
+        } else {
+            routes
+        };
         let routes = match guard {
             Some(guard) => access::guard(routes, guard),
             None => routes,

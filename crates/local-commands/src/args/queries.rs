@@ -91,6 +91,15 @@ pub struct LocalShowArgs {
     pub images: ImageArgs,
 }
 
+/// Flags of `mcp`.
+#[derive(Debug, clap::Args)]
+pub struct LocalMcpArgs {
+    #[command(flatten)]
+    pub catalogs: CatalogArgs,
+    #[command(flatten)]
+    pub images: ImageArgs,
+}
+
 /// Flags of `diff`.
 #[derive(Debug, clap::Args)]
 pub struct LocalDiffArgs {

@@ -48,28 +48,7 @@ pub(super) struct LocalTransport {
 impl LocalTransport {
     /// Loads catalogs into an engine.
     fn load(sources: &[String], images: &ImageArgs) -> anyhow::Result<Self> {
-        let named: Vec<String> = sources.iter().map(|source| with_name(source)).collect();
-        let entries = sources::catalogs(&named, None, images.configs_dir.as_deref())?;
-        let references: Vec<(&str, &SourceReference)> = entries
-            .iter()
-            .map(|entry| (entry.name.as_str(), &entry.reference))
-            .collect();
-        let contents = once::load(&references, images)?;
-
-        let mut served = Vec::new();
-        for ((entry, loaded), source) in entries.iter().zip(contents).zip(sources) {
-            let name = entry.name.as_str();
-            let source = source
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix('='))
-                .unwrap_or(source);
-            let loaded = loaded.map_err(|error| {
-                anyhow!("cannot load the catalog `{source}`: {}", error.chain())
-            })?;
-            let catalog = Served::new(name, loaded.content, entry.metadata.clone());
-            served.push(catalog.with_verification(loaded.verification));
-        }
-        Ok(Self::over(served))
+        Ok(Self::over(load_served(sources, images)?))
     }
 
     /// Creates an engine over catalogs.
@@ -321,6 +300,31 @@ fn with_output(transport: LocalTransport, output: &OutputArgs) -> CommandSession
         sort_by: None,
         help: HELP,
     }
+}
+
+/// Loads catalogs with their names.
+pub(super) fn load_served(sources: &[String], images: &ImageArgs) -> anyhow::Result<Vec<Served>> {
+    let named: Vec<String> = sources.iter().map(|source| with_name(source)).collect();
+    let entries = sources::catalogs(&named, None, images.configs_dir.as_deref())?;
+    let references: Vec<(&str, &SourceReference)> = entries
+        .iter()
+        .map(|entry| (entry.name.as_str(), &entry.reference))
+        .collect();
+    let contents = once::load(&references, images)?;
+
+    let mut served = Vec::new();
+    for ((entry, loaded), source) in entries.iter().zip(contents).zip(sources) {
+        let name = entry.name.as_str();
+        let source = source
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('='))
+            .unwrap_or(source);
+        let loaded = loaded
+            .map_err(|error| anyhow!("cannot load the catalog `{source}`: {}", error.chain()))?;
+        let catalog = Served::new(name, loaded.content, entry.metadata.clone());
+        served.push(catalog.with_verification(loaded.verification));
+    }
+    Ok(served)
 }
 
 /// Loads catalogs into an engine.
