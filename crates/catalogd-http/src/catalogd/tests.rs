@@ -315,7 +315,7 @@ async fn blobs_are_compressed_at_once_up_to_their_limit_and_while_they_are_sent_
             let etag = plain.1.as_deref().unwrap().trim_end_matches('"').to_owned();
             assert_eq!(
                 headers["etag"],
-                format!("{etag}-{coding}\""),
+                format!("W/{etag}-{coding}\""),
                 "{lines} lines"
             );
             assert_eq!(headers["content-encoding"], coding, "{lines} lines");
