@@ -421,6 +421,11 @@ fn http_limits() -> Vec<(&'static str, String)> {
             catalogd_http::UNCOUNTED_LINE_RANGES_BYTES.to_string(),
         ),
         ("work for Renovate", renovate_http::MAX_WORK.to_string()),
+        ("feed entries", feeds_http::MAX_ENTRIES.to_string()),
+        ("feed", feeds_http::MAX_FEED_BYTES.to_string()),
+        ("work for a feed", feeds_http::MAX_WORK.to_string()),
+        ("listed changes", feeds_http::MAX_LISTED_CHANGES.to_string()),
+        ("shown names", feeds_http::MAX_SHOWN_NAME.to_string()),
         ("behind", serving::MAX_BEHIND.as_secs().to_string()),
         ("status reads", controller::MAX_STATUS_READS.to_string()),
         (
@@ -593,6 +598,14 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("shares", store::QUOTA_SHARES.to_string()),
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
+        ("change log", serving::MAX_CHANGE_LOG_BYTES.to_string()),
+        ("change sets", serving::MAX_CHANGE_SETS.to_string()),
+        (
+            "names of a change set",
+            serving::MAX_CHANGE_SET_BYTES.to_string(),
+        ),
+        ("change logs", store::MAX_CHANGE_LOGS.to_string()),
+        ("contents to record", loading::QUEUED_CONTENTS.to_string()),
     ]
 }
 
