@@ -288,24 +288,23 @@ impl FeedEntry {
                 .iter()
                 .map(|names| names.len())
                 .sum::<usize>();
-        let mut html = "<ul>".to_owned();
-        for line in lines.take(MAX_LISTED_CHANGES) {
-            html.push_str("<li>");
-            html.push_str(&escape(line.as_str()));
-            html.push_str("</li>");
-        }
-        html.push_str("</ul>");
+        let items = lines
+            .take(MAX_LISTED_CHANGES)
+            .map(|line| format!("<li>{}</li>", escape(line.as_str())));
+        let mut parts = vec!["<ul>".to_owned()];
+        parts.extend(items);
+        parts.push("</ul>".to_owned());
         if count > MAX_LISTED_CHANGES {
             let more = count - MAX_LISTED_CHANGES;
-            html.push_str(&format!("<p>And {more} more.</p>"));
+            parts.push(format!("<p>And {more} more.</p>"));
         }
         if self.unlisted > 0 {
             let unlisted = self.unlisted;
-            html.push_str(&format!(
+            parts.push(format!(
                 "<p>{unlisted} changes of this content are not listed.</p>"
             ));
         }
-        html
+        parts.concat()
     }
 }
 

@@ -368,20 +368,21 @@ async fn a_feed_has_as_many_entries_as_the_limit_says_and_the_latest_of_them() {
 async fn a_feed_is_no_longer_than_the_limit_and_stays_whole() {
     // Packages whose names become nine times as long in HTML within XML.
     let name = |number: usize| format!("{}{number}", "&".repeat(150));
-    let many: Vec<_> = (0..150).map(|number| {
+    let mut many = Vec::new();
+    for number in 0..150 {
         let package = name(number);
-        (0..40)
-            .map(|bundle| {
-                let bundle = serde_json::json!({
-                    "schema": "olm.bundle", "package": package, "name": format!("{package}.{bundle}"), "image": "i",
-                    "properties": [{"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}}],
-                });
-                format!("{bundle}\n")
-            })
-            .collect::<String>()
-            + &format!("{}\n", serde_json::json!({"schema": "olm.package", "name": package, "defaultChannel": ""}))
-    }).collect();
-    let many = many.concat();
+        let line =
+            serde_json::json!({"schema": "olm.package", "name": package, "defaultChannel": ""});
+        many.push(line.to_string());
+        for bundle in 0..40 {
+            let line = serde_json::json!({
+                "schema": "olm.bundle", "package": package, "name": format!("{package}.{bundle}"), "image": "i",
+                "properties": [{"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}}],
+            });
+            many.push(line.to_string());
+        }
+    }
+    let many = many.join("\n");
     let published = published(&[("main", &["", &many])]);
     let xml = feed(&published, "/feeds/main").await;
     assert!(xml.len() <= MAX_FEED_BYTES, "{}", xml.len());

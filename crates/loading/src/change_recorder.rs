@@ -41,20 +41,20 @@ impl ChangeRecorder {
         pipeline: Arc<LoadPipeline>,
         history: History,
     ) -> (Self, impl Future<Output = ()> + use<>) {
-        let (published, mut received) = mpsc::channel::<PublishedChange>(QUEUED_CONTENTS);
+        let (published, mut waiting) = mpsc::channel::<PublishedChange>(QUEUED_CONTENTS);
         let recorder = Self {
             history: history.clone(),
             published,
         };
         let record = async move {
-            while let Some(change) = received.recv().await {
+            while let Some(change) = waiting.recv().await {
                 let history = history.clone();
-                let recorded = pipeline
+                let done = pipeline
                     .run_in_background(move |pipeline| {
                         record(&pipeline.contents.store, &history, &change)
                     })
                     .await;
-                if let Err(error) = recorded {
+                if let Err(error) = done {
                     let error = error.chain();
                     tracing::warn!(error, "cannot record the changes of the content");
                 }

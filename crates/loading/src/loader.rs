@@ -76,7 +76,7 @@ pub struct LoaderTask {
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
     /// Records the changes of contents while the task runs.
-    changes: Option<ChangeRecorder>,
+    recorder: Option<ChangeRecorder>,
     compress_after: Duration,
     ready_after: Duration,
     /// Interval between two checks of the stored contents; `None` disables them.
@@ -182,7 +182,7 @@ impl Loader {
             followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store).with_shared_store(shared)),
             writer,
-            changes: None,
+            recorder: None,
             compress_after: COMPRESS_AFTER,
             ready_after: READY_AFTER,
             check_interval: Some(CHECK_INTERVAL),
@@ -276,9 +276,9 @@ impl LoaderTask {
     /// Runs until the [`Loader`] is dropped and no source can change any more. `observe` is called
     /// from several threads.
     pub async fn run(mut self, observe: impl Fn(LoaderEvent) + Clone + Send + Sync + 'static) {
-        let (changes, recording) =
+        let (recorder, recording) =
             ChangeRecorder::new(Arc::clone(&self.pipeline), self.writer.history());
-        self.changes = Some(changes);
+        self.recorder = Some(recorder);
         self.tasks.spawn(recording);
         let (sender, mut attempts) = mpsc::channel(1);
         let mut sender = Some(sender);
@@ -335,7 +335,7 @@ impl LoaderTask {
         while let Ok(indexed) = self.indexed.try_recv() {
             self.replace_index(&indexed, &observe);
         }
-        self.changes = None;
+        self.recorder = None;
         // Tasks hold the store, and so do the threads that they have started, which outlive a task that
         // was aborted. Another loader can open the store once all have ended.
         while self.tasks.join_next().await.is_some() {}
@@ -772,13 +772,13 @@ impl LoaderTask {
         };
         let verification = desired.verification.clone();
         let served = Served::new(spec.name.as_str(), content.clone(), spec.metadata.clone());
-        if let Some(changes) = &self.changes {
-            changes.open(&self.pipeline.contents.store, &spec.name);
+        if let Some(recorder) = &self.recorder {
+            recorder.open(&self.pipeline.contents.store, &spec.name);
         }
         self.writer
             .publish(served.with_verification(verification.clone()));
-        if let Some(changes) = self.changes.as_ref().filter(|_| is_new) {
-            changes.record(&spec.name, &content);
+        if let Some(recorder) = self.recorder.as_ref().filter(|_| is_new) {
+            recorder.record(&spec.name, &content);
         }
         let background = is_new.then(|| {
             let pipeline = Arc::clone(&self.pipeline);

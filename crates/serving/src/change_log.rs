@@ -271,17 +271,10 @@ impl HeadChange {
 fn take<const N: usize>(left: &mut usize, names: [Option<&str>; N]) -> bool {
     let names = names.into_iter().flatten();
     let bytes = CHANGE_OVERHEAD + names.map(|name| json_string(name).len()).sum::<usize>();
-    match left.checked_sub(bytes) {
-        Some(rest) => {
-            *left = rest;
-            true
-        }
-        // Whatever comes later is not listed either, so that a list has no gaps.
-        None => {
-            *left = 0;
-            false
-        }
-    }
+    let rest = left.checked_sub(bytes);
+    // Whatever comes later is not listed either, so that a list has no gaps.
+    *left = rest.unwrap_or_default();
+    rest.is_some()
 }
 
 fn json_string(text: &str) -> String {

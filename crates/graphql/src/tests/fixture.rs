@@ -10,8 +10,8 @@ use fbc_read::origin::{FileOrigin, Origins};
 use serde_json::{Map, Value, json};
 use serving::{
     CatalogMetadata, CatalogSourceKind, Catalogs, CatalogsWriter, ChangeLog, Content,
-    FailureReason, LoadFailure, LoadStatus, RememberedContent, Served, SignedPart, SourceDescription,
-    Verification, VerificationReason, VerificationState, catalogs,
+    FailureReason, LoadFailure, LoadStatus, RememberedContent, Served, SignedPart,
+    SourceDescription, Verification, VerificationReason, VerificationState, catalogs,
 };
 
 use crate::errors::Outcome;

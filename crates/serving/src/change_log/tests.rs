@@ -175,15 +175,16 @@ fn a_log_has_as_many_sets_as_the_limit_says_and_the_latest_of_them() {
 fn a_hostile_catalog_makes_no_larger_log_than_the_limit_and_its_changes_are_counted() {
     // Control characters take six bytes each.
     let name = "\u{1}".repeat(2_000);
-    let bundles: String = (0..200)
+    let bundles: Vec<_> = (0..200)
         .map(|number| {
             let bundle = serde_json::json!({
                 "schema": "olm.bundle", "package": "p", "name": format!("{name}{number}"), "image": "i",
                 "properties": [{"type": "olm.package", "value": {"packageName": "p", "version": "1.0.0"}}],
             });
-            format!("{bundle}\n")
+            bundle.to_string()
         })
         .collect();
+    let bundles = bundles.join("\n");
     let many = format!("package p default=c\n{bundles}");
     let mut log = ChangeLog::default().append(digest(0), None, at(0));
     for number in 1..12 {
