@@ -159,7 +159,7 @@ impl ChangeLog {
         }
         let last = self.sets().next();
         let later = last.as_ref().map(|last| last.at);
-        let later = later.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
+        let later = later.and_then(|at| at.checked_add(SignedDuration::from_nanos(1)).ok());
         let mut set = ChangeSet {
             from: last.filter(|_| diff.is_some()).map(|last| last.to),
             to: content.to_string(),

@@ -10,6 +10,7 @@ use fbc::Outline;
 use fbc::outline::REMEMBERED;
 use fbc_grammar::Digest;
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 use super::change_log::ChangeLog;
 
@@ -18,6 +19,8 @@ use super::change_log::ChangeLog;
 pub struct History {
     contents: Arc<Mutex<BTreeMap<String, Vec<RememberedContent>>>>,
     change_logs: Arc<Mutex<BTreeMap<String, ChangeLog>>>,
+    /// Number of times that a change log was set.
+    recorded: watch::Sender<u64>,
 }
 
 /// A content that a catalog has or had, without its lines.
@@ -69,6 +72,12 @@ impl History {
     /// Sets the change log of a catalog.
     pub fn set_change_log(&self, name: &str, log: ChangeLog) {
         self.lock_change_logs().insert(name.to_owned(), log);
+        self.recorded.send_modify(|count| *count += 1);
+    }
+
+    /// Returns a receiver that is notified when a change log is set.
+    pub(super) fn recorded(&self) -> watch::Receiver<u64> {
+        self.recorded.subscribe()
     }
 
     /// Returns the change log of a catalog; `None` if it was not set.

@@ -319,6 +319,11 @@ impl Catalogs {
         self.changes.clone()
     }
 
+    /// Returns a receiver that is notified when changes were recorded in the log of a catalog.
+    pub fn recorded_changes(&self) -> watch::Receiver<u64> {
+        self.current.load().unversioned.history.recorded()
+    }
+
     /// Returns the number of changes so far.
     pub fn change_count(&self) -> u64 {
         *self.changes.borrow()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Changes a served directory a thousand times, kills the server again and again, and reads its feeds with feedparser, as a reader
 does that polls: no change is lost or comes twice, ids and times stay, documents are well-formed, and what did not change is not
-sent again. Then a catalog with hostile names takes its place.
+sent again. Meanwhile a webhook gets the changes, whose receiver fails, hangs, redirects and answers without an end: each event
+arrives, with one id and a signature that verifies. Then a catalog with hostile names takes the place of the first one.
 
 usage: feeds.py CATALOGQL [CHANGES]
 
@@ -9,6 +10,9 @@ feedparser is installed once from PyPI into the user's cache. CHANGES is 1000 wi
 same in each run.
 """
 
+import base64
+import hashlib
+import hmac
 import json
 import os
 import random
@@ -16,9 +20,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -28,6 +34,14 @@ CHANGES_PER_KILL = 30
 
 # Changes between two looks of the reader. A feed has 200 entries.
 CHANGES_PER_POLL = 7
+
+# Of a hundred requests to the webhook, so many end in each of these ways; a server waits 10 s for one that hangs.
+FAULTS = {'error': 2, 'close': 2, 'redirect': 2, 'endless': 2, 'hang': 1}
+
+# Hangs in all: each costs 10 s.
+HANGS = 4
+
+SECRET = b'a secret of thirty-two bytes ...'
 
 PACKAGES = ['quill', 'lamp', 'torch']
 
@@ -45,11 +59,85 @@ def install():
         os.execv(cache / 'bin/python', [cache / 'bin/python', *sys.argv])
 
 
+class Hook(ThreadingHTTPServer):
+    """The receiver of a webhook, with faults. Its other paths are what no redirect may lead to."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(('127.0.0.1', 0), HookRequest)
+        self.chance = random.Random(2)
+        self.lock = threading.Lock()
+        self.accepted = {}
+        self.attempts = 0
+        self.invalid = []
+        self.faults = dict.fromkeys(FAULTS, 0)
+        self.redirected = 0
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        """Says nothing of clients that do not read an answer without an end."""
+
+    def fault(self):
+        with self.lock:
+            self.attempts += 1
+            at = self.chance.randrange(100)
+            for name, share in FAULTS.items():
+                if 0 <= at < share and (name != 'hang' or self.faults[name] < HANGS):
+                    self.faults[name] += 1
+                    return name
+                at -= share
+            return None
+
+
+class HookRequest(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.server.redirected += 1
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        if self.path != '/hook':
+            self.server.redirected += 1
+            return
+        sent = self.headers['webhook-id'], self.headers['webhook-timestamp']
+        tag = hmac.digest(SECRET, '.'.join(sent).encode() + b'.' + body, hashlib.sha256)
+        is_signed = self.headers['webhook-signature'] == 'v1,' + base64.b64encode(tag).decode()
+        is_typed = self.headers['Content-Type'] == 'application/cloudevents+json; charset=utf-8'
+        if not is_signed or not is_typed or abs(time.time() - int(sent[1])) > 60:
+            self.server.invalid.append(str(self.headers))
+        fault = self.server.fault()
+        if fault == 'close':
+            self.close_connection = True
+            return
+        if fault == 'hang':
+            self.rfile.read()
+            return
+        if fault == 'error':
+            self.send_response(503)
+        elif fault == 'redirect':
+            self.send_response(307)
+            self.send_header('Location', f'http://127.0.0.1:{self.server.server_port}/private')
+        else:
+            with self.server.lock:
+                self.server.accepted.setdefault(sent[0], []).append(json.loads(body))
+            self.send_response(200)
+        if fault != 'endless':
+            self.send_header('Content-Length', '0')
+        self.end_headers()
+        while fault == 'endless':
+            self.wfile.write(b'more ' * 1000)
+
+
 class Server:
     """A server of one directory, which is started again at the same port."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, hook):
         self.program = program
+        self.hook = hook
+        (folder / 'secret').write_bytes(SECRET)
         self.folder = folder
         self.process = None
         self.port = 0
@@ -62,6 +150,7 @@ class Server:
             [
                 self.program, 'serve', '--editable', f'main={self.folder / "catalog"}', '--listen', f'127.0.0.1:{self.port}',
                 '--store', self.folder / 'store', '--no-explorer', '--no-playground',
+                '--webhook', f'http://127.0.0.1:{self.hook.server_port}/hook', '--webhook-secret-file', self.folder / 'secret',
             ],
             stdout=subprocess.PIPE, stderr=log, text=True,
         )
@@ -170,8 +259,8 @@ def history(server, package):
         after = page['pageInfo']['endCursor']
 
 
-def wait_for(condition, what):
-    end = time.monotonic() + 30
+def wait_for(condition, what, seconds=30):
+    end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.05)
@@ -247,6 +336,34 @@ def follow(server, changes):
         f'{changes} changes in {seconds:.0f} s, {kills["at once"]} kills at once and {kills["later"]} later: {len(readers[1].entries)}'
         f' entries ({merged} changes came with the next one), none lost, none doubled, ids and times kept; unchanged feeds gave 304'
     )
+    verify_events(server.hook, expected)
+
+
+def verify_events(hook, expected):
+    """Holds what arrived at the webhook to what was changed."""
+
+    def added():
+        with hook.lock:
+            events = [copies[0] for copies in hook.accepted.values()]
+        packages = (package for event in events for package in event['data']['packages'])
+        return [name for package in packages for name in package['added']]
+
+    first = {f'{package}.v1.0.0' for package in PACKAGES}
+    wait_for(lambda: set(expected) <= set(added()), 'events are missing', 180)
+    found = [name for name in added() if name not in first]
+    assert len(set(found)) == len(found), 'a bundle is in two events'
+    assert set(found) == set(expected), set(found) ^ set(expected)
+    for id, copies in hook.accepted.items():
+        assert all(copy == copies[0] for copy in copies), f'two events have the id {id}'
+        event = copies[0]
+        assert event['id'] == id and event['specversion'] == '1.0' and event['type'] == 'io.catalogql.catalog.changed'
+    assert hook.invalid == [], hook.invalid
+    assert hook.redirected == 0, 'a redirect was followed'
+    again = sum(len(copies) - 1 for copies in hook.accepted.values())
+    print(
+        f'{len(hook.accepted)} events by id, {hook.attempts} attempts with {hook.faults}: each arrived, {again} of them again after a'
+        ' kill, signatures verify, no redirect was followed'
+    )
 
 
 HOSTILE = ['<script>alert(1)</script>', ']]></content>', 'a&b"c\'d', 'nul\x00bell\x07esc\x1b[31m', '\ufffe\uffff', '\u202eabc', 'ü' * 5000]
@@ -294,7 +411,7 @@ def main():
     changes = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / 'catalog').mkdir()
-        server = Server(program, Path(folder))
+        server = Server(program, Path(folder), Hook())
         server.start()
         try:
             follow(server, changes)

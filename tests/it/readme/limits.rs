@@ -421,6 +421,21 @@ fn http_limits() -> Vec<(&'static str, String)> {
             catalogd_http::UNCOUNTED_LINE_RANGES_BYTES.to_string(),
         ),
         ("work for Renovate", renovate_http::MAX_WORK.to_string()),
+        ("webhooks", webhooks::MAX_WEBHOOKS.to_string()),
+        ("waiting events", webhooks::MAX_PENDING_EVENTS.to_string()),
+        ("webhook attempts", webhooks::MAX_ATTEMPTS.to_string()),
+        ("webhook connection", seconds(webhooks::CONNECT_TIMEOUT)),
+        ("webhook attempt", seconds(webhooks::ATTEMPT_TIMEOUT)),
+        ("first webhook wait", seconds(webhooks::FIRST_BACKOFF)),
+        ("longest webhook wait", seconds(webhooks::MAX_BACKOFF)),
+        (
+            "webhook secret",
+            format!(
+                "{}–{}",
+                webhooks::MIN_SECRET_BYTES,
+                webhooks::MAX_SECRET_BYTES
+            ),
+        ),
         ("feed entries", feeds_http::MAX_ENTRIES.to_string()),
         ("feed", feeds_http::MAX_FEED_BYTES.to_string()),
         ("work for a feed", feeds_http::MAX_WORK.to_string()),
