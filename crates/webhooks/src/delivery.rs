@@ -16,9 +16,9 @@ use tokio::time::sleep;
 
 use crate::event::{Event, MEDIA_TYPE};
 use crate::metrics::{WebhookMetrics, WebhookResult};
-use crate::position::{PendingEvents, Position};
+use crate::position::{LogPosition, PendingEvents};
 use crate::signature::{read_secret, signature};
-use crate::{CONNECT_TIMEOUT, MAX_ATTEMPTS, RetryPolicy, WebhookError};
+use crate::{CONNECT_TIMEOUT, DeliveryPolicy, MAX_ATTEMPTS, WebhookError};
 
 /// A webhook with its position.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub(crate) struct Delivery {
     url: Url,
     client: Client,
     secret_file: Arc<Path>,
-    position: Position,
+    position: LogPosition,
     /// The position for the next start.
-    saved: StateFile<Position>,
-    policy: RetryPolicy,
+    saved: StateFile<LogPosition>,
+    policy: DeliveryPolicy,
     metrics: Arc<WebhookMetrics>,
 }
 
@@ -38,7 +38,7 @@ impl Delivery {
         url: Url,
         secret_file: Arc<Path>,
         folder: &Path,
-        policy: RetryPolicy,
+        policy: DeliveryPolicy,
         metrics: Arc<WebhookMetrics>,
     ) -> Result<Self, WebhookError> {
         // It fails if another part of the program has installed a provider, which serves as well.
@@ -61,7 +61,7 @@ impl Delivery {
         // The address may have a secret in it, and two addresses have two positions.
         let name = fbc_grammar::Digest::new(Sha256::digest(url.as_str()).into()).hex();
         let path = folder.join(format!("webhook-{name}.json"));
-        let mut saved = StateFile::<Position>::open(path);
+        let mut saved = StateFile::<LogPosition>::open(path);
         let mut position = saved.saved().clone();
         position.begin();
         saved.save(position.clone());

@@ -49,13 +49,13 @@ pub const MAX_BACKOFF: Duration = Duration::from_mins(5);
 
 /// Time-outs and delays of deliveries.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RetryPolicy {
+pub(crate) struct DeliveryPolicy {
     pub(crate) attempt_timeout: Duration,
     pub(crate) first_backoff: Duration,
     pub(crate) max_backoff: Duration,
 }
 
-impl Default for RetryPolicy {
+impl Default for DeliveryPolicy {
     fn default() -> Self {
         Self {
             attempt_timeout: ATTEMPT_TIMEOUT,
@@ -113,14 +113,14 @@ impl Webhooks {
         secret_file: PathBuf,
         folder: &Path,
     ) -> Result<Self, WebhookError> {
-        Self::with_policy(urls, secret_file, folder, RetryPolicy::default())
+        Self::with_policy(urls, secret_file, folder, DeliveryPolicy::default())
     }
 
     pub(crate) fn with_policy(
         urls: &[WebhookUrl],
         secret_file: PathBuf,
         folder: &Path,
-        policy: RetryPolicy,
+        policy: DeliveryPolicy,
     ) -> Result<Self, WebhookError> {
         if urls.len() > MAX_WEBHOOKS {
             return Err(WebhookError::TooMany);

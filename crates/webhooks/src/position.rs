@@ -14,7 +14,7 @@ const MAX_CATALOGS: usize = 1_000;
 
 /// Times up to which changes were delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Position {
+pub(crate) struct LogPosition {
     /// Time from which on changes of catalogs without a position of their own are delivered.
     since: Option<Timestamp>,
     /// Time of the last change of each catalog that was delivered or dropped.
@@ -30,7 +30,7 @@ pub(crate) struct PendingEvents {
     /// Number of earlier ones that were dropped.
     pub(crate) dropped: usize,
     /// The position, after those that were dropped.
-    pub(crate) position: Position,
+    pub(crate) position: LogPosition,
 }
 
 /// A change set that is not delivered.
@@ -39,7 +39,7 @@ pub(crate) struct PendingEvent {
     pub(crate) set: ChangeSet,
 }
 
-impl Position {
+impl LogPosition {
     /// Begins now: what a new webhook was not there for is not sent to it.
     pub(crate) fn begin(&mut self) {
         self.since.get_or_insert_with(Timestamp::now);

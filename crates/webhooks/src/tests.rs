@@ -22,7 +22,7 @@ use super::*;
 
 const SECRET: &str = "a secret of thirty-two bytes ...";
 
-const FAST: RetryPolicy = RetryPolicy {
+const FAST: DeliveryPolicy = DeliveryPolicy {
     attempt_timeout: Duration::from_millis(500),
     first_backoff: Duration::from_millis(1),
     max_backoff: Duration::from_millis(5),
@@ -391,11 +391,11 @@ async fn a_secret_that_is_replaced_signs_the_next_attempt() {
 
 #[test]
 fn as_many_events_wait_as_the_limit_says_and_the_latest_of_them() {
-    use crate::position::Position;
+    use crate::position::LogPosition;
 
     let mut published = Published::new();
     let mut log = published.log.clone();
-    let mut position = Position::default();
+    let mut position = LogPosition::default();
     position.begin();
     let start = Timestamp::now();
     let outline = Outline::from_catalog(&catalog(""));

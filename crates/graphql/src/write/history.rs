@@ -36,7 +36,7 @@ enum HistoryItemKind {
 
 /// The changes of a package, latest first: the order of their connection.
 #[derive(Clone, Copy)]
-struct History<'h, 's>(&'h [HistoryItem<'s>]);
+struct HistoryOrder<'h, 's>(&'h [HistoryItem<'s>]);
 
 /// A change of a package as an item of a connection.
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ impl<'a> ResponseWriter<'a> {
             served: package.served,
             places: Places::all(items.len()),
         };
-        self.connection::<HistoryNode<'_, '_>>(&[source], History(&items), field)
+        self.connection::<HistoryNode<'_, '_>>(&[source], HistoryOrder(&items), field)
     }
 }
 
@@ -146,10 +146,14 @@ impl<'a> Object<'a> for HistoryNode<'_, '_> {
 }
 
 impl<'a, 'h, 's> ConnectionItem<'a> for HistoryNode<'h, 's> {
-    type Order = History<'h, 's>;
+    type Order = HistoryOrder<'h, 's>;
     type Key<'k> = HistoryKey;
 
-    fn from_place(_: &'a Served, ranked: RankedPlace, History(items): History<'h, 's>) -> Self {
+    fn from_place(
+        _: &'a Served,
+        ranked: RankedPlace,
+        HistoryOrder(items): HistoryOrder<'h, 's>,
+    ) -> Self {
         Self(&items[ranked.place as usize])
     }
 
