@@ -1,4 +1,4 @@
-//! Events, in the structured JSON mode of [CloudEvents](https://cloudevents.io) 1.0.
+//! Events, in the structured JSON mode of [`CloudEvents`](https://cloudevents.io) 1.0.
 
 use serde::Serialize;
 use serving::{ChangeSet, PackageChanges};

@@ -1,4 +1,4 @@
-//! Changes of catalogs as signed CloudEvents to webhooks.
+//! Changes of catalogs as signed `CloudEvents` to webhooks.
 //!
 //! The change logs are the queue: each receiver has a position in the log of each catalog, which is
 //! kept in the folder of the store. An event is sent until the receiver accepts it, so that none is
