@@ -16,6 +16,8 @@ url=${URL:-https://downloads.example.com/catalogql/v$version}
 
 command -v zstd >/dev/null || { echo 'zstd is missing (Debian: apt-get install zstd)' >&2; exit 1; }
 [ -z "$(git status --porcelain)" ] || echo 'warning: the source has changes that are not committed' >&2
+diff -r --exclude=schema.graphql api/next "api/$version" >/dev/null 2>&1 ||
+  echo "warning: api/$version is not the interface of this version: release/snapshot.sh writes it" >&2
 [ -n "${URL:-}" ] || echo "warning: no URL is given: the manifest for krew names $url" >&2
 
 set --

@@ -386,7 +386,7 @@ const RESERVED: [(&str, &[&str]); 42] = [
     // Who signed an image is decided in one place.
     ("rustls-webpki", &["signature-policy"]),
     ("pgp", &["signature-policy"]),
-    ("tar", &["images", "testing"]),
+    ("tar", &["images", "local-commands", "testing"]),
     ("memmap2", &["store"]),
     ("parquet", &["export"]),
     // Bytes become records in one place.
@@ -430,6 +430,7 @@ const RESERVED: [(&str, &[&str]); 42] = [
             "commands",
             "kubectl-catalog",
             "local-commands",
+            "testing",
         ],
     ),
     ("anyhow", &["catalog-server", "catalogql", "local-commands"]),

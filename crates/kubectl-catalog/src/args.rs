@@ -659,6 +659,12 @@ mod tests {
     }
 
     #[test]
+    fn the_commands_and_flags_are_those_of_the_snapshot_of_the_interface() {
+        let elements = testing::interface::command_elements(&PluginArgs::program());
+        testing::interface::check("kubectl-catalog.txt", &elements);
+    }
+
+    #[test]
     fn values_of_flags_have_forms() {
         let is_read = |line: &str| match PluginArgs::parse_line(line.split_whitespace()) {
             Ok(_) => true,

@@ -8,6 +8,7 @@ mod mirror;
 mod preview;
 mod queries;
 mod sbom;
+mod support_bundle;
 mod validate;
 mod verify;
 
@@ -31,6 +32,7 @@ pub use queries::{
     SummaryFormat, name_missing,
 };
 pub use sbom::{SbomCommand, SbomImagesArgs};
+pub use support_bundle::SupportBundleArgs;
 pub use validate::{ValidateArgs, ValidateOutput};
 pub use verify::{VerifyArgs, VerifyOutput};
 
@@ -113,6 +115,11 @@ pub enum LocalCommand {
     /// Print documents about what catalogs ship, for scanners
     #[command(subcommand)]
     Sbom(SbomCommand),
+    /// Write what a server says of itself, its metrics and its last log lines to one archive
+    ///
+    /// It is for those who help with a fault. Secrets are removed; read it before you send it. What
+    /// cannot be collected is listed in the archive and on standard error, with status 1.
+    SupportBundle(SupportBundleArgs),
     /// Show whether the signature policy accepts an image, and why
     ///
     /// The exit status is 1 if the image is refused, and 2 if this cannot be decided.

@@ -18,6 +18,7 @@ mod sbom;
 pub mod signature_policy;
 mod solve;
 pub mod sources;
+mod support_bundle;
 mod template;
 pub mod terminal;
 mod upgrade_plan;
@@ -69,6 +70,7 @@ fn execute(command: &LocalCommand) -> anyhow::Result<ExitCode> {
         LocalCommand::UpgradePlan(args) => upgrade_plan::upgrade_plan(args),
         LocalCommand::Export(args) => export::export(args),
         LocalCommand::Sbom(command) => sbom::sbom(command),
+        LocalCommand::SupportBundle(args) => support_bundle::support_bundle(args),
         LocalCommand::Verify(args) => verify::verify(args),
     }
 }

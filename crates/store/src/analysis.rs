@@ -8,9 +8,9 @@ use fbc_read::problem::ProblemCounts;
 use fbc_read::{Origins, Problem, ProblemCode, Problems};
 use serde::{Deserialize, Serialize};
 
-/// Version of the file format. Analyses of another version are ignored; change it with the meaning
+/// Version of the file format of analyses. Those of another version are ignored; change it with the meaning
 /// of any field.
-const FORMAT: u32 = 2;
+pub const ANALYSIS_FORMAT: u32 = 2;
 
 /// The analysis of a content: everything that reading it finds out beside the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Analysis {
     /// Parses the file format of an analysis; `None` if it is damaged or of another format.
     pub(super) fn parse(text: &[u8], build: &str) -> Option<Self> {
         let file: AnalysisFile<Origins, serde_json::Value> = serde_json::from_slice(text).ok()?;
-        if file.format != FORMAT {
+        if file.format != ANALYSIS_FORMAT {
             return None;
         }
         // Another build may have codes that this one does not know. Its origins are valid
@@ -84,7 +84,7 @@ impl Analysis {
             counts: problems.counts.clone(),
         });
         let file = AnalysisFile {
-            format: FORMAT,
+            format: ANALYSIS_FORMAT,
             build: build.to_owned(),
             origins: &self.origins,
             problems,

@@ -30,8 +30,11 @@ use super::file::{self, TempFile};
 use super::verified::FileIdentity;
 use super::{CONTENT, Store, StoreError, lock_mutex};
 
-/// The last byte is the version of the format of the end of the file.
-const FORMAT: [u8; 8] = *b"index\0\0\x01";
+/// Version of the file format of indexes. Those of another version are ignored.
+pub const INDEX_FORMAT: u8 = 1;
+
+/// Mark at the end of the file, with the version of its format.
+const FORMAT: [u8; 8] = [b'i', b'n', b'd', b'e', b'x', 0, 0, INDEX_FORMAT];
 
 const SEAL_BYTES: usize = 6 * 8;
 const DIGEST_BYTES: usize = 32;

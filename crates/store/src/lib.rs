@@ -50,10 +50,10 @@ use bytes::Bytes;
 use fbc_grammar::Digest;
 use tempfile::TempDir;
 
-pub use analysis::Analysis;
+pub use analysis::{ANALYSIS_FORMAT, Analysis};
 pub use change_logs::MAX_CHANGE_LOGS;
-pub use index::StoredIndex;
-pub use record::{PreviousContent, Record, SourceState};
+pub use index::{INDEX_FORMAT, StoredIndex};
+pub use record::{PreviousContent, RECORD_FORMAT, Record, SourceState};
 pub use repair::UnprotectedFiles;
 pub use scratch::ScratchFolder;
 pub use unnamed::UnnamedFile;

@@ -8,9 +8,9 @@ use fbc_grammar::Digest;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Version of the file format. Records of another version are ignored; change it with the meaning
+/// Version of the file format of records. Those of another version are ignored; change it with the meaning
 /// of any field.
-const FORMAT: u32 = 1;
+pub const RECORD_FORMAT: u32 = 1;
 
 /// The content that a source provided last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl Record {
     /// Reads a record; `None` if the file is missing, damaged or of another format.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let file: RecordFile = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        if file.format != FORMAT {
+        if file.format != RECORD_FORMAT {
             return None;
         }
         Some(Self {
@@ -196,7 +196,7 @@ impl Record {
     /// Serializes the record to its file format.
     pub(super) fn to_json(&self) -> Vec<u8> {
         let file = RecordFile {
-            format: FORMAT,
+            format: RECORD_FORMAT,
             key: self.key.clone(),
             revision: self.revision.clone(),
             image: self.image.clone(),

@@ -13,6 +13,7 @@ mod git_pack;
 pub mod golden;
 mod http;
 pub mod image;
+pub mod interface;
 mod kubelet;
 mod layout;
 mod link;

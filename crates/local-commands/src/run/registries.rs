@@ -116,7 +116,7 @@ fn http_settings(args: &ImageArgs) -> anyhow::Result<HttpSettings> {
 }
 
 /// Reads the entries of `--http-auth`. Paths in them start at the folder of the file.
-fn read_http_auth(path: &Path) -> anyhow::Result<Vec<AuthEntry>> {
+pub(super) fn read_http_auth(path: &Path) -> anyhow::Result<Vec<AuthEntry>> {
     let (_, text) = read(path)?;
     // Its own text would quote a part of the file.
     let entries: Vec<AuthEntry> = serde_saphyr::from_str(&text).map_err(|error| {
