@@ -20,7 +20,7 @@ struct SecretForm {
     replacement: &'static str,
 }
 
-static FORMS: LazyLock<[SecretForm; 6]> = LazyLock::new(|| {
+static FORMS: LazyLock<[SecretForm; 7]> = LazyLock::new(|| {
     let form = |pattern: &str, replacement| SecretForm {
         pattern: Regex::new(pattern).expect("the pattern is valid"),
         replacement,
