@@ -118,6 +118,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/caches/caches.py $(BUILT)/debug/catalogql
 	tests/conformance/export/export.py $(BUILT)/debug/catalogql
 	tests/conformance/mcp/mcp.py $(BUILT)/debug/catalogql
+	tests/conformance/feeds/feeds.py $(BUILT)/debug/catalogql
 	tests/conformance/shared-store/shared_store.py $(BUILT)/debug/catalogql
 	CATALOGQL_CHAOS=$${CATALOGQL_CHAOS:-38:50:60} cargo test --locked --test cluster chaos -- --nocapture
 	tests/conformance/federation/federation.mjs $(BUILT)/debug/catalogql

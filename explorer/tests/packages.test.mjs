@@ -162,6 +162,23 @@ test("the selected versions are in the address, and a selection with Shift selec
   await selected(page, ["2.0.0-rc.1", "1.0.0"]);
 });
 
+test("catalogs and packages have feeds, which browsers find and which exist", async () => {
+  const feeds = { "?catalogs=1&catalog=example": "feeds/example", "?catalog=example&package=quillstore": "feeds/example/quillstore" };
+  for (const [search, path] of Object.entries(feeds)) {
+    const page = await open(search);
+    const url = new URL(path, server.explorer).href;
+    const visible = await page.getByRole("link", { name: "Feed", exact: true }).evaluate((link) => /** @type {HTMLAnchorElement} */ (link).href);
+    const alternate = page.locator('head link[rel=alternate][type="application/atom+xml"]');
+    assert.equal(visible, url);
+    assert.deepEqual(await alternate.evaluateAll((links) => links.map((link) => /** @type {HTMLLinkElement} */ (link).href)), [url]);
+    const response = await fetch(url);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "application/atom+xml; charset=utf-8");
+    await page.getByRole("link", { name: "Catalogs" }).first().click();
+    await alternate.first().waitFor({ state: "detached" });
+  }
+});
+
 test("Enter and the arrow down lead from the search to the first result, and Enter opens the only one", async () => {
   const page = await open("");
   await page.keyboard.press("/");

@@ -318,6 +318,8 @@ function view(catalog) {
       return orderBy?.direction === 'DESC' ? sorted.reverse() : sorted;
     };
     item.problemCounts = countsOf(catalog.problems, (problem) => problem.packageName === item.name);
+    // It has been served nothing else.
+    item.history = (args) => page({ all: [], keep: () => true }, 'changes', () => [], args);
     item.channel = ({ name }) => item.ownChannels.find((channel) => channel.name === name);
     withProperties(item, [made.name, item.name, undefined, undefined]);
     for (const channel of item.ownChannels) {

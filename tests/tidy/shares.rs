@@ -19,7 +19,7 @@ const CONSTRUCTORS: [&str; 5] = [
 
 /// The files that construct counters, and the rows of the table that these have, one for each
 /// counter.
-const COUNTERS: [(&str, &[&str]); 14] = [
+const COUNTERS: [(&str, &[&str]); 15] = [
     (
         "crates/alpha-graphql/src/lib.rs",
         &["alpha requests", "alpha in flight"],
@@ -71,6 +71,7 @@ const COUNTERS: [(&str, &[&str]); 14] = [
         "crates/mcp/src/http.rs",
         &["calls of tools", "bodies of tools"],
     ),
+    ("crates/feeds-http/src/lib.rs", &["work of a view"]),
     ("crates/pages/src/lib.rs", &["work of a view"]),
     ("crates/renovate-http/src/lib.rs", &["work of a view"]),
     ("crates/catalog-server/src/scrapes.rs", &["work of a view"]),

@@ -16,6 +16,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use catalogd_http::{CATALOGS, requested_catalog};
 use controller::ApiServerClient;
+use feeds_http::{FEEDS, FEEDS_OF_CATALOG};
 use graphql_http::{ConnectionAuthorizer, ConnectionInitError, is_upgrade};
 use http_server::{ErrorFormat, HttpError, Tls};
 use renovate_http::RENOVATE;
@@ -24,6 +25,9 @@ use serving::{Catalogs, ICONS};
 use super::background::BackgroundTasks;
 use crate::args::AccessArgs;
 use crate::handlers::MCP;
+
+/// Prefixes of the paths that have the name of a catalog next.
+const OF_CATALOG: [&str; 3] = [CATALOGS, RENOVATE, FEEDS_OF_CATALOG];
 
 /// Path of GraphQL.
 const GRAPHQL: &str = "/graphql";
@@ -189,10 +193,10 @@ fn has_credentials(headers: &HeaderMap, extensions: &Extensions) -> bool {
 impl RequestedCatalogs {
     fn from_uri(uri: &Uri) -> Self {
         match uri.path() {
-            GRAPHQL | MCP => Self::Visible,
+            FEEDS | GRAPHQL | MCP => Self::Visible,
             path if path.starts_with(ICONS) => Self::Visible,
             // Without a valid name, the view responds with the same error to all callers.
-            path if path.starts_with(CATALOGS) || path.starts_with(RENOVATE) => {
+            path if OF_CATALOG.iter().any(|prefix| path.starts_with(prefix)) => {
                 requested_catalog(uri).map_or(Self::Public, Self::Catalog)
             }
             _ => Self::Public,
@@ -243,6 +247,8 @@ mod tests {
             "/mcp",
             "/icons/00",
             "/icons/",
+            "/feeds",
+            "/feeds?search=x",
         ] {
             assert_eq!(requested(path), RequestedCatalogs::Visible, "{path}");
         }
@@ -253,6 +259,9 @@ mod tests {
             "/catalogs/a.b",
             "/renovate/a.b/etcd?from=1.0.0",
             "/renovate/a%2eb/etcd",
+            "/feeds/a.b",
+            "/feeds/a%2eb?search=x",
+            "/feeds/a.b/etcd",
         ] {
             assert_eq!(
                 requested(path),

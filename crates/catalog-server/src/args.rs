@@ -8,6 +8,7 @@ mod kube_api;
 mod observe;
 mod server;
 mod values;
+mod webhook;
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub use kube_api::{KubeApiArgs, KubeApiAuth};
 pub use observe::{MetricsAuth, ObserveArgs};
 pub use server::{MinTlsVersion, PageArgs, ServerArgs, TlsArgs};
 pub use values::{ByteSize, EditableArg, parse_editable, parse_external_address};
+pub use webhook::WebhookArgs;
 
 /// Flags for trusted documents and introspection.
 #[derive(Debug, clap::Args)]

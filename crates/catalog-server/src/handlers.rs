@@ -3,6 +3,7 @@
 //! The listener knows paths by these functions only, so that no client can make a series of
 //! metrics.
 
+use feeds_http::{FEEDS, FEEDS_OF_CATALOG};
 use http_server::RequestHandler;
 use metrics::{Label as _, labels};
 use renovate_http::RENOVATE;
@@ -25,6 +26,8 @@ labels! {
         Renovate = "renovate",
         /// Tools for assistants.
         Mcp = "mcp",
+        /// Changes of catalogs as an Atom feed.
+        Feed = "feed",
         /// An icon.
         Icon = "icon",
         /// A page for people, or a file of one.
@@ -74,6 +77,7 @@ impl HandlerLabel {
         match path {
             "/graphql" => Self::Graphql,
             MCP => Self::Mcp,
+            FEEDS => Self::Feed,
             "/" | "/playground" => Self::Page,
             "/schema.graphql" | "/openapi.json" | "/version" => Self::Schema,
             _ if path.starts_with(CATALOGS) => match path.rsplit('/').next() {
@@ -84,6 +88,7 @@ impl HandlerLabel {
                 _ => Self::Other,
             },
             _ if path.starts_with(RENOVATE) => Self::Renovate,
+            _ if path.starts_with(FEEDS_OF_CATALOG) => Self::Feed,
             _ if path.starts_with(ICONS) => Self::Icon,
             _ if PAGE_PATHS.iter().any(|prefix| path.starts_with(prefix)) => Self::Page,
             _ => Self::Other,
@@ -123,7 +128,9 @@ mod tests {
             assert_eq!(HandlerLabel::from_path(path), label, "{path}");
         }
         let renovate = renovate_http::routes().map(str::to_owned);
-        for route in catalogd_http::routes().into_iter().chain(renovate) {
+        let feeds = feeds_http::routes().map(str::to_owned);
+        let routes = catalogd_http::routes().into_iter().chain(renovate);
+        for route in routes.chain(feeds) {
             assert_ne!(
                 HandlerLabel::from_path(&route.replace(['{', '}'], "")),
                 HandlerLabel::Other,

@@ -43,6 +43,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use webhooks::Webhooks;
 
 use super::access::AccessControl;
 use super::background::BackgroundTasks;
@@ -135,6 +136,8 @@ pub struct Server {
     kube_api: Option<KubeApiListener>,
     grpc: GrpcListeners,
     access: Option<AccessControl>,
+    /// Webhooks with the catalogs whose changes they get, if there are any.
+    webhooks: Option<(Webhooks, Catalogs)>,
 }
 
 /// Observation of a server: metrics of requests, the access log, and traces.
@@ -266,6 +269,7 @@ impl Server {
             routes = routes.merge(edit_routes(listener.address(), edits, guard, catalogs)?);
         }
 
+        let webhooks = webhooks(args, store_folder)?;
         let connections = ConnectionCounter::default();
         let metrics = ServerMetrics {
             requests: Arc::clone(&observation.observer.metrics),
@@ -274,7 +278,8 @@ impl Server {
             ready: ready.clone(),
             engine: Arc::clone(&views.engine),
             transport: views.transport,
-            catalogs,
+            webhooks: webhooks.as_ref().map(Webhooks::metrics),
+            catalogs: catalogs.clone(),
             loads,
             reloads: Arc::default(),
             controller,
@@ -314,6 +319,7 @@ impl Server {
             kube_api,
             grpc,
             access,
+            webhooks: webhooks.map(|webhooks| (webhooks, catalogs)),
         })
     }
 
@@ -364,6 +370,7 @@ impl Server {
             kube_api,
             grpc,
             access,
+            webhooks,
             ..
         } = self;
         let signal = termination_signal()?;
@@ -389,6 +396,10 @@ impl Server {
         });
         if let Some(alpha) = alpha {
             tasks.spawn("evict schemas", alpha.evict_stale_schemas());
+        }
+
+        if let Some((webhooks, catalogs)) = webhooks {
+            tasks.spawn("send changes to webhooks", webhooks.run(catalogs));
         }
 
         // Probes are answered until the last request is.
@@ -549,6 +560,20 @@ async fn serve_probes(listener: Listener, ready: ServerReadiness, end: oneshot::
     listener
         .serve(Router::new(), options, async { _ = end.await })
         .await;
+}
+
+/// Creates the webhooks that the arguments name; `None` without any.
+fn webhooks(args: &ServerArgs, folder: &Path) -> anyhow::Result<Option<Webhooks>> {
+    let args = &args.webhooks;
+    let Some(secret_file) = args
+        .webhook_secret_file
+        .clone()
+        .filter(|_| !args.webhook.is_empty())
+    else {
+        return Ok(None);
+    };
+    let webhooks = Webhooks::new(&args.webhook, secret_file, folder);
+    Ok(Some(webhooks.context("cannot use --webhook")?))
 }
 
 /// Rejects flags whose effect would be wider than their names suggest.

@@ -46,6 +46,8 @@ impl KeyTag {
     pub(super) const METAS: Self = Self(b'm');
     /// In catalog order.
     pub(super) const PROBLEMS: Self = Self(b'r');
+    /// Latest first.
+    pub(super) const PACKAGE_CHANGES: Self = Self(b'h');
 }
 
 /// Appends the text of a key, without quotes. `scratch` is a buffer to reuse; its content is

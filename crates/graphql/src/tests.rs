@@ -7,6 +7,7 @@ mod diffs;
 mod every_field;
 mod finding;
 pub(crate) mod fixture;
+mod history;
 mod hostile;
 mod installing;
 mod many_catalogs;

@@ -16,6 +16,7 @@ mod diff;
 pub(super) mod facets;
 mod failure;
 mod graph;
+mod history;
 mod icon;
 mod install;
 mod installation;

@@ -15,9 +15,11 @@
 //! | `read` | files into canonical lines |
 //! | `verification` | decides about stored images by the signature policy |
 //! | `shared` | contents of images in a shared store, which replicas share |
+//! | `change_recorder` | records the changes of published contents in logs |
 //! | `contents` | finds contents in the store, and shares them between catalogs |
 
 mod attempt;
+mod change_recorder;
 mod contents;
 pub mod directory;
 mod emptied;
@@ -42,6 +44,7 @@ mod state_file;
 mod status;
 mod verification;
 
+pub use change_recorder::QUEUED_CONTENTS;
 pub use event::{LoadStep, LoaderEvent, Report};
 pub use image::MAX_CONCURRENT_PULLS;
 pub use integrity::{CHECK_INTERVAL, FIRST_CHECK_AFTER};

@@ -18,6 +18,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::attempt::Attempt;
+use crate::change_recorder::ChangeRecorder;
 use crate::event::{LoaderEvent, Report};
 use crate::follow::FollowedServers;
 use crate::integrity::{CHECK_INTERVAL, ContentCheck, DamagedContent, check_all};
@@ -74,6 +75,8 @@ pub struct LoaderTask {
     followed: FollowedServers,
     pipeline: Arc<LoadPipeline>,
     writer: CatalogsWriter,
+    /// Records the changes of contents while the task runs.
+    recorder: Option<ChangeRecorder>,
     compress_after: Duration,
     ready_after: Duration,
     /// Interval between two checks of the stored contents; `None` disables them.
@@ -179,6 +182,7 @@ impl Loader {
             followed: FollowedServers::new(store.folder()),
             pipeline: Arc::new(LoadPipeline::new(store).with_shared_store(shared)),
             writer,
+            recorder: None,
             compress_after: COMPRESS_AFTER,
             ready_after: READY_AFTER,
             check_interval: Some(CHECK_INTERVAL),
@@ -272,6 +276,10 @@ impl LoaderTask {
     /// Runs until the [`Loader`] is dropped and no source can change any more. `observe` is called
     /// from several threads.
     pub async fn run(mut self, observe: impl Fn(LoaderEvent) + Clone + Send + Sync + 'static) {
+        let (recorder, recording) =
+            ChangeRecorder::new(Arc::clone(&self.pipeline), self.writer.history());
+        self.recorder = Some(recorder);
+        self.tasks.spawn(recording);
         let (sender, mut attempts) = mpsc::channel(1);
         let mut sender = Some(sender);
         let (damage, mut damaged) = mpsc::channel(1);
@@ -327,6 +335,7 @@ impl LoaderTask {
         while let Ok(indexed) = self.indexed.try_recv() {
             self.replace_index(&indexed, &observe);
         }
+        self.recorder = None;
         // Tasks hold the store, and so do the threads that they have started, which outlive a task that
         // was aborted. Another loader can open the store once all have ended.
         while self.tasks.join_next().await.is_some() {}
@@ -763,8 +772,14 @@ impl LoaderTask {
         };
         let verification = desired.verification.clone();
         let served = Served::new(spec.name.as_str(), content.clone(), spec.metadata.clone());
+        if let Some(recorder) = &self.recorder {
+            recorder.open(&self.pipeline.contents.store, &spec.name);
+        }
         self.writer
             .publish(served.with_verification(verification.clone()));
+        if let Some(recorder) = self.recorder.as_ref().filter(|_| is_new) {
+            recorder.record(&spec.name, &content);
+        }
         let background = is_new.then(|| {
             let pipeline = Arc::clone(&self.pipeline);
             let history = self.writer.history();

@@ -1,5 +1,6 @@
 //! One source through all stages: what is served after each thing that can happen to it.
 
+mod changes;
 mod damage;
 mod images;
 mod indexes;

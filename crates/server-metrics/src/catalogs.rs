@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use loading::{CatalogLoads, LoadResult, LoadStatistics, VerificationCounts};
 use remote_sources::remote_requests;
 use serving::{CatalogName, Served, VerificationState};
+use webhooks::WebhookMetrics;
 
 use super::ServerMetrics;
 
@@ -318,6 +319,20 @@ pub(super) fn shared_store(writer: &mut MetricsWriter<'_>, loads: &LoadStatistic
     let uploads = uploads.map(|(result, count)| ([("result", result.as_str())], count.get()));
     let help = "Contents of pulled images that were to be uploaded to the shared store.";
     writer.counter("catalogql_shared_store_uploads", help, uploads)
+}
+
+/// Writes the metrics of webhooks.
+pub(super) fn webhooks(writer: &mut MetricsWriter<'_>, metrics: &WebhookMetrics) -> fmt::Result {
+    let results = metrics.results.iter();
+    let results = results.map(|(result, count)| ([("result", result.as_str())], count.get()));
+    let help = "Attempts to send a change of a catalog to a webhook that succeeded or failed, and changes that were given up.";
+    writer.counter("catalogql_webhook_events", help, results)?;
+    let help = "Changes of catalogs that wait for a webhook.";
+    writer.gauge(
+        "catalogql_webhook_pending_events",
+        help,
+        [([], metrics.pending.get())],
+    )
 }
 
 impl CatalogMetrics {

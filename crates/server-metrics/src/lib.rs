@@ -26,6 +26,7 @@ use http_server::{
 use jiff::Timestamp;
 use loading::LoadStatistics;
 use serving::Catalogs;
+use webhooks::WebhookMetrics;
 
 /// Metrics of a server. Clones read the same ones.
 #[derive(Clone)]
@@ -56,6 +57,8 @@ pub struct ServerMetrics {
     pub alpha: Option<Arc<AlphaMetrics>>,
     /// TLS of the server, if it has a certificate.
     pub tls: Option<Tls>,
+    /// Events for webhooks, if there are any.
+    pub webhooks: Option<Arc<WebhookMetrics>>,
     /// Whether requests may cause fetches of bundle images.
     pub fetches_bundle_images: bool,
     /// When the process started.
@@ -106,6 +109,9 @@ impl ServerMetrics {
         }
         catalogs::store(writer, &self.loads)?;
         catalogs::shared_store(writer, &self.loads)?;
+        if let Some(metrics) = &self.webhooks {
+            catalogs::webhooks(writer, metrics)?;
+        }
         match &self.controller {
             Some(metrics) => controllers::controller(writer, metrics),
             None => Ok(()),

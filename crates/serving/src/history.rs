@@ -1,5 +1,5 @@
 //! Outlines of contents that are or were served, so that a content can be compared with one that is
-//! gone.
+//! gone, and logs of their changes.
 //!
 //! They are no part of snapshots: a remembered content changes no revision.
 
@@ -10,10 +10,18 @@ use fbc::Outline;
 use fbc::outline::REMEMBERED;
 use fbc_grammar::Digest;
 use jiff::Timestamp;
+use tokio::sync::watch;
 
-/// Outlines of the contents of each catalog. Clones share them.
+use super::change_log::ChangeLog;
+
+/// Outlines of the contents of each catalog, and its change log. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct History(Arc<Mutex<BTreeMap<String, Vec<RememberedContent>>>>);
+pub struct History {
+    contents: Arc<Mutex<BTreeMap<String, Vec<RememberedContent>>>>,
+    change_logs: Arc<Mutex<BTreeMap<String, ChangeLog>>>,
+    /// Number of times that a change log was set.
+    recorded: watch::Sender<u64>,
+}
 
 /// A content that a catalog has or had, without its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,12 +69,24 @@ impl History {
         *known = contents;
     }
 
+    /// Sets the change log of a catalog.
+    pub fn set_change_log(&self, name: &str, log: ChangeLog) {
+        self.lock_change_logs().insert(name.to_owned(), log);
+        self.recorded.send_modify(|count| *count += 1);
+    }
+
+    /// Returns a receiver that is notified when a change log is set.
+    pub(super) fn recorded(&self) -> watch::Receiver<u64> {
+        self.recorded.subscribe()
+    }
+
+    /// Returns the change log of a catalog; `None` if it was not set.
+    pub fn change_log(&self, name: &str) -> Option<ChangeLog> {
+        self.lock_change_logs().get(name).cloned()
+    }
+
     /// Returns the outline of a content of a catalog whose name is visible.
-    pub(super) fn find(
-        &self,
-        digest: &Digest,
-        is_visible: impl Fn(&str) -> bool,
-    ) -> Option<Outline> {
+    pub fn find(&self, digest: &Digest, is_visible: impl Fn(&str) -> bool) -> Option<Outline> {
         let known = self.lock();
         let visible = known
             .iter()
@@ -83,13 +103,20 @@ impl History {
         self.lock().get(name).cloned().unwrap_or_default()
     }
 
-    /// Removes the contents of a catalog.
+    /// Removes the contents of a catalog, and its change log.
     pub(super) fn forget(&self, name: &str) {
         self.lock().remove(name);
+        self.lock_change_logs().remove(name);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Vec<RememberedContent>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_change_logs(&self) -> MutexGuard<'_, BTreeMap<String, ChangeLog>> {
+        self.change_logs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,6 +4,7 @@
 //! while a request runs. This crate does not know where catalogs come from or who reads them.
 
 mod cache;
+mod change_log;
 mod history;
 mod name;
 mod read_barrier;
@@ -24,6 +25,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 pub use cache::{BoundedCache, CacheUsage, RecentMisses};
+pub use change_log::{
+    ChangeLog, ChangeSet, HeadChange, MAX_CHANGE_LOG_BYTES, MAX_CHANGE_SET_BYTES, MAX_CHANGE_SETS,
+    PackageChanges,
+};
 pub use history::{History, RememberedContent};
 pub use name::{CatalogName, CatalogNameError};
 pub use read_barrier::{QUEUED_READS, ReadBarrier, WaitingRead, read_barrier};
@@ -314,6 +319,11 @@ impl Catalogs {
         self.changes.clone()
     }
 
+    /// Returns a receiver that is notified when changes were recorded in the log of a catalog.
+    pub fn recorded_changes(&self) -> watch::Receiver<u64> {
+        self.current.load().unversioned.history.recorded()
+    }
+
     /// Returns the number of changes so far.
     pub fn change_count(&self) -> u64 {
         *self.changes.borrow()
@@ -490,6 +500,13 @@ impl Snapshot {
         let contents = self.unversioned.history.contents(&served.name).into_iter();
         let former = contents.filter(|content| content.digest != served.content.digest);
         former.take(fbc::outline::REMEMBERED).collect()
+    }
+
+    /// Returns the changes of the contents of a catalog. Like outlines, they are no part of the
+    /// snapshot.
+    pub fn change_log(&self, served: &Served) -> ChangeLog {
+        let log = self.unversioned.history.change_log(&served.name);
+        log.unwrap_or_default()
     }
 
     /// Returns the load status of a catalog. Statuses are no part of the snapshot: they change with

@@ -15,6 +15,7 @@ pub(super) enum FileKind {
     Index,
     Analysis,
     Outline,
+    ChangeLog,
     Evidence,
     Record,
     Scratch,

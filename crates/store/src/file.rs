@@ -86,7 +86,11 @@ impl TempFile {
     pub(super) fn persist(self, path: &Path, durability: Durability) -> Result<(), StoreError> {
         if matches!(
             self.kind,
-            FileKind::Content | FileKind::Encoded | FileKind::Index | FileKind::Outline
+            FileKind::Content
+                | FileKind::Encoded
+                | FileKind::Index
+                | FileKind::Outline
+                | FileKind::ChangeLog
         ) {
             // Nobody writes to a file that is mapped by mistake. A file system without permissions
             // has no such protection.

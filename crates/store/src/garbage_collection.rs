@@ -160,7 +160,7 @@ pub(super) fn is_store_file(path: &Path) -> bool {
         Digest::parse(&format!("sha256:{hex}")).is_some()
             && matches!(
                 extension,
-                "json" | "outline" | "index" | "jsonl" | "jsonl.gz" | "jsonl.zst"
+                "json" | "log" | "outline" | "index" | "jsonl" | "jsonl.gz" | "jsonl.zst"
             )
     })
 }

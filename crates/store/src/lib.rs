@@ -14,6 +14,7 @@
 //! FOLDER/content/<digest>.index                  index of a content, if the quota allowed it
 //! FOLDER/notes/<digest>.json                     analysis of a content, by the digest of this file
 //! FOLDER/outlines/<digest>.outline               outline of a content, also of recent contents that were removed
+//! FOLDER/changes/<digest>.log                    changes of a catalog, by the digest of its name
 //! FOLDER/sources/<digest>.json                   record of a source, by the digest of the source's key
 //! FOLDER/evidence/<digest>.json                  evidence of a source, such as signatures, by the digest of this file
 //! FOLDER/scratch/                                layers and files of images that are being read
@@ -22,6 +23,7 @@
 //! ```
 
 mod analysis;
+mod change_logs;
 mod crash_points;
 mod encoded;
 mod evidence;
@@ -49,6 +51,7 @@ use fbc_grammar::Digest;
 use tempfile::TempDir;
 
 pub use analysis::{ANALYSIS_FORMAT, Analysis};
+pub use change_logs::MAX_CHANGE_LOGS;
 pub use index::{INDEX_FORMAT, StoredIndex};
 pub use record::{PreviousContent, RECORD_FORMAT, Record, SourceState};
 pub use repair::UnprotectedFiles;
@@ -83,12 +86,13 @@ const CONTENT: &str = "content";
 /// Holds analyses: the name is part of the format on disk.
 const ANALYSES: &str = "notes";
 const OUTLINES: &str = "outlines";
+const CHANGE_LOGS: &str = "changes";
 const SOURCES: &str = "sources";
 const EVIDENCE: &str = "evidence";
 const SCRATCH: &str = "scratch";
 
-/// The folders of files that the store writes under their digests.
-const PARTS: [&str; 5] = [CONTENT, ANALYSES, OUTLINES, EVIDENCE, SOURCES];
+/// The folders of files that the store writes under digests.
+const PARTS: [&str; 6] = [CONTENT, ANALYSES, OUTLINES, CHANGE_LOGS, EVIDENCE, SOURCES];
 
 /// A store, which this process alone uses.
 #[derive(Debug)]

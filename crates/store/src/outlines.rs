@@ -44,8 +44,8 @@ impl Store {
             .collect()
     }
 
-    /// Reads the outline of a content.
-    fn outline(&self, digest: &Digest) -> Option<Outline> {
+    /// Returns the stored outline of a content.
+    pub fn outline(&self, digest: &Digest) -> Option<Outline> {
         Outline::from_bytes(file::map(&self.outline_path(digest), self.protection)?)
     }
 

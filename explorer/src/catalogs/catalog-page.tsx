@@ -4,7 +4,7 @@ import "./catalogs.css";
 
 import { type CatalogAddress, Heading, Link } from "../address";
 import { Catalog, type CatalogData } from "../generated/documents";
-import { Day, Digest, Empty, OpenInPlayground, Result, Table } from "../parts";
+import { Day, Digest, Empty, Feed, OpenInPlayground, Result, Table } from "../parts";
 import { ago, counted, number } from "../parts/format";
 import { useQuery } from "../use-query";
 import { Problems } from "./problems";
@@ -37,6 +37,7 @@ export default function CatalogPage({ address }: { address: CatalogAddress }) {
             Mirror a part
           </Link>
         )}
+        {catalog && <Feed catalog={name} class="button" />}
         <OpenInPlayground document={Catalog} variables={variables} />
       </div>
       <Result of={result} document={Catalog} variables={variables}>

@@ -12,7 +12,7 @@ import { InstalledBadges } from "../cluster/installed-badges";
 import { useInstalled } from "../cluster/use-installed";
 import { type BundleDetails, Package, type PackageData } from "../generated/documents";
 import { Markdown } from "../markdown/markdown";
-import { Deprecated, DeprecationAlert, Empty, Failure, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
+import { Deprecated, DeprecationAlert, Empty, Failure, Feed, Icon, Loading, OpenInPlayground, Tabs } from "../parts";
 import { counted, level } from "../parts/format";
 import { DidYouMean } from "../parts/similar";
 import { useStore } from "../store";
@@ -180,6 +180,11 @@ function Head({ address, found, bundle }: Partial<HeadProps> & Pick<HeadProps, "
           {provider && (
             <span>
               by <bdi>{provider}</bdi>
+            </span>
+          )}
+          {found && (
+            <span>
+              <Feed catalog={address.catalog} package={address.package} />
             </span>
           )}
         </p>

@@ -439,6 +439,26 @@ fn http_limits() -> Vec<(&'static str, String)> {
             catalogd_http::UNCOUNTED_LINE_RANGES_BYTES.to_string(),
         ),
         ("work for Renovate", renovate_http::MAX_WORK.to_string()),
+        ("webhooks", webhooks::MAX_WEBHOOKS.to_string()),
+        ("waiting events", webhooks::MAX_PENDING_EVENTS.to_string()),
+        ("webhook attempts", webhooks::MAX_ATTEMPTS.to_string()),
+        ("webhook connection", seconds(webhooks::CONNECT_TIMEOUT)),
+        ("webhook attempt", seconds(webhooks::ATTEMPT_TIMEOUT)),
+        ("first webhook wait", seconds(webhooks::FIRST_BACKOFF)),
+        ("longest webhook wait", seconds(webhooks::MAX_BACKOFF)),
+        (
+            "webhook secret",
+            format!(
+                "{}–{}",
+                webhooks::MIN_SECRET_BYTES,
+                webhooks::MAX_SECRET_BYTES
+            ),
+        ),
+        ("feed entries", feeds_http::MAX_ENTRIES.to_string()),
+        ("feed", feeds_http::MAX_FEED_BYTES.to_string()),
+        ("work for a feed", feeds_http::MAX_WORK.to_string()),
+        ("listed changes", feeds_http::MAX_LISTED_CHANGES.to_string()),
+        ("shown names", feeds_http::MAX_SHOWN_NAME.to_string()),
         ("behind", serving::MAX_BEHIND.as_secs().to_string()),
         ("status reads", controller::MAX_STATUS_READS.to_string()),
         (
@@ -611,6 +631,14 @@ fn catalog_limits() -> Vec<(&'static str, String)> {
         ("shares", store::QUOTA_SHARES.to_string()),
         ("store", store::DEFAULT_QUOTA_BYTES.to_string()),
         ("remembered contents", fbc::outline::REMEMBERED.to_string()),
+        ("change log", serving::MAX_CHANGE_LOG_BYTES.to_string()),
+        ("change sets", serving::MAX_CHANGE_SETS.to_string()),
+        (
+            "names of a change set",
+            serving::MAX_CHANGE_SET_BYTES.to_string(),
+        ),
+        ("change logs", store::MAX_CHANGE_LOGS.to_string()),
+        ("contents to record", loading::QUEUED_CONTENTS.to_string()),
     ]
 }
 

@@ -17,6 +17,7 @@ use super::grpc::GrpcArgs;
 use super::kube_api::KubeApiArgs;
 use super::observe::ObserveArgs;
 use super::values::{ByteSize, parse_host, parse_listen, parse_origin};
+use super::webhook::WebhookArgs;
 
 /// Flags that `serve` and `controller` share.
 #[derive(Debug, clap::Args)]
@@ -101,6 +102,8 @@ pub struct ServerArgs {
     pub access: AccessArgs,
     #[command(flatten)]
     pub observe: ObserveArgs,
+    #[command(flatten)]
+    pub webhooks: WebhookArgs,
     #[command(flatten)]
     pub kube_api: KubeApiArgs,
     #[command(flatten)]

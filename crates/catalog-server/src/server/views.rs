@@ -13,6 +13,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use build_info::{ANSWERS_BUILD, BuildInfo};
 use bundle_images::BundleImages;
+use feeds_http::FeedSettings;
 use graphql::limits::Limits;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, ServerInfo};
@@ -107,7 +108,10 @@ impl Views {
             alpha.as_ref(),
             reader,
             read_barrier,
-            has_surrogate_keys,
+            FeedSettings {
+                has_surrogate_keys,
+                has_explorer: pages.has_explorer(),
+            },
         );
         let routes = if args.assistants.mcp {
             routes.merge(assistants::router(&engine, &args.cors_origin)?)
@@ -147,13 +151,16 @@ fn routes(
     alpha: Option<&AlphaGraphql>,
     reader: Catalogs,
     read_barrier: Option<ReadBarrier>,
-    has_surrogate_keys: bool,
+    feeds: FeedSettings,
 ) -> Router {
+    let has_surrogate_keys = feeds.has_surrogate_keys;
     let renovate = renovate_http::router(reader.clone(), ANSWERS_BUILD, has_surrogate_keys);
+    let feeds = feeds_http::router(reader.clone(), ANSWERS_BUILD, feeds);
     let catalogd = catalogd_http::router(reader, ANSWERS_BUILD, read_barrier);
     graphql
         .router()
         .merge(renovate)
+        .merge(feeds)
         .merge(catalogd)
         .merge(alpha.map(AlphaGraphql::router).unwrap_or_default())
         .route("/version", get(version_response))
@@ -248,7 +255,7 @@ mod tests {
                 Some(&alpha),
                 reader.clone(),
                 None,
-                false,
+                FeedSettings::default(),
             ));
             let request = Request::builder().uri(path).header(header::ACCEPT, accept);
             let request = if path.ends_with("/v1/graphql") {
@@ -269,6 +276,7 @@ mod tests {
         let paths = catalogd_http::routes()
             .into_iter()
             .chain(renovate_http::routes().map(str::to_owned))
+            .chain(feeds_http::routes().map(str::to_owned))
             .chain([graphql, alpha_graphql::PATH, "/schema.graphql", "/version"].map(String::from));
         for path in paths {
             let path = path
@@ -303,7 +311,9 @@ mod tests {
             .cloned()
             .collect();
         let renovate = renovate_http::routes().map(str::to_owned);
+        let feeds = feeds_http::routes().map(str::to_owned);
         let routes = catalogd_http::routes().into_iter().chain(renovate);
+        let routes = routes.chain(feeds);
         assert_eq!(paths, routes.collect());
         for (path, operations) in document["paths"].as_object().unwrap() {
             let methods: Vec<_> = operations

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use fbc::work::Work;
 use fbc::{Catalog, Outline};
 use fbc_grammar::Digest;
 use fbc_read::origin::{FileOrigin, Origins};
 use serde_json::{Map, Value, json};
 use serving::{
-    CatalogMetadata, CatalogSourceKind, Catalogs, CatalogsWriter, Content, FailureReason,
-    LoadFailure, LoadStatus, RememberedContent, Served, SignedPart, SourceDescription,
-    Verification, VerificationReason, VerificationState, catalogs,
+    CatalogMetadata, CatalogSourceKind, Catalogs, CatalogsWriter, ChangeLog, Content,
+    FailureReason, LoadFailure, LoadStatus, RememberedContent, Served, SignedPart,
+    SourceDescription, Verification, VerificationReason, VerificationState, catalogs,
 };
 
 use crate::errors::Outcome;
@@ -148,6 +149,7 @@ pub(crate) fn engine_with(other: Option<Served>, limits: Limits) -> Engine {
         outline,
     };
     writer.history().remember("alpha", vec![former]);
+    writer.history().set_change_log("alpha", alpha_log());
     writer
         .statuses()
         .set("alpha", status(None, Some("2026-11-21T02:20:00Z")));
@@ -191,6 +193,17 @@ pub(crate) fn refused() -> Arc<Verification> {
         }),
         ..(*verified()).clone()
     })
+}
+
+/// A log in which all of the first catalog came with its content.
+fn alpha_log() -> ChangeLog {
+    let [before, after] = [&[], ALPHA].map(|lines| served("alpha", lines, 1));
+    let [before, after] = [&before, &after].map(|served| served.content.catalog.outline());
+    let work = Work::unlimited();
+    let diff = before.diff(after, &work).unwrap();
+    let at = "2026-11-21T02:20:00Z".parse().unwrap();
+    let log = ChangeLog::default().append(Digest::new([9; 32]), None, at);
+    log.append(Digest::new([1; 32]), Some(&diff), at)
 }
 
 fn beta_outline() -> Outline {

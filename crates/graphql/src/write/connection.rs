@@ -8,8 +8,8 @@ use super::{Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::connection::{ConnectionItem, ConnectionPage, ConnectionSource, paginate, seeks};
 use crate::fields::{
     BundleConnectionField, BundleEdgeField, MetaConnectionField, MetaEdgeField, ObjectField,
-    PackageConnectionField, PackageEdgeField, PageInfoField, ProblemConnectionField,
-    ProblemEdgeField,
+    PackageChangeConnectionField, PackageChangeEdgeField, PackageConnectionField, PackageEdgeField,
+    PageInfoField, ProblemConnectionField, ProblemEdgeField,
 };
 
 /// A node of a connection.
@@ -107,6 +107,15 @@ parts!(
         TotalCount
     },
     MetaEdgeField { Cursor, Node }
+);
+parts!(
+    PackageChangeConnectionField {
+        Edges,
+        Nodes,
+        PageInfo,
+        TotalCount
+    },
+    PackageChangeEdgeField { Cursor, Node }
 );
 
 /// A page of a connection, with the facets of `PackageConnection`.

@@ -146,6 +146,7 @@ impl<'a> Object<'a> for InCatalog<'a, Package<'a>> {
                 let places = package.required_by(writer.work)?;
                 return writer.bundles_at(self.served, places, field);
             }
+            PackageField::History => return writer.package_history(self, field),
             PackageField::UpdateGraph => return writer.update_graph(self, field),
             PackageField::Successors => return writer.successors_of_installed(self, field),
         }

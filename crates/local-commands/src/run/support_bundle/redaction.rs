@@ -20,7 +20,7 @@ struct SecretForm {
     replacement: &'static str,
 }
 
-static FORMS: LazyLock<[SecretForm; 6]> = LazyLock::new(|| {
+static FORMS: LazyLock<[SecretForm; 7]> = LazyLock::new(|| {
     let form = |pattern: &str, replacement| SecretForm {
         pattern: Regex::new(pattern).expect("the pattern is valid"),
         replacement,
@@ -50,6 +50,11 @@ static FORMS: LazyLock<[SecretForm; 6]> = LazyLock::new(|| {
               \\? ["']? \s* [:=] \s* \\? ["']? )
             [^\s"'\\,;&]+
             "#,
+            "${1}REDACTED",
+        ),
+        // Addresses of webhooks, whose paths are secrets of many receivers: one, or a list.
+        form(
+            r#"(?i)(webhook["']?\s*[:=][\s\["'-]*)https?://[^\s"',\]]+(?:[\s"',-]*https?://[^\s"',\]]+)*"#,
             "${1}REDACTED",
         ),
         // JSON web tokens.
@@ -171,6 +176,14 @@ mod tests {
             ),
             ("-----BEGIN PRIVATE KEY-----\nMIIE cut", "REDACTED"),
             ("set-cookie: session=abc", "set-cookie: REDACTED"),
+            (
+                "--webhook=https://hooks.example/T0/x --webhook-secret-file=/etc/s",
+                "--webhook=REDACTED --webhook-secret-file=/etc/s",
+            ),
+            (
+                "webhook:\n- https://a.example/x\n- \"https://b.example/y\"\nlisten: x",
+                "webhook:\n- REDACTED\"\nlisten: x",
+            ),
         ];
         for (text, expected) in cases {
             assert_eq!(redact(text), expected, "{text}");
