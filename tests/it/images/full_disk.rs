@@ -82,6 +82,7 @@ impl Replaced {
         };
         eventually(|| named("outlines", ".outline"));
         eventually(|| named("content", ".index"));
+        eventually(|| named("changes", ".log"));
         let content = named("content", ".jsonl").expect("a content is kept");
         let bytes = fs::metadata(content).expect("the store can be read").len();
         assert!(

@@ -142,12 +142,12 @@ async fn an_answer_has_the_coding_that_the_client_prefers_and_a_tag_for_each() {
                 (coding, plain.text()),
                 "{codings}"
             );
-            let end = if coding == "-" {
-                String::new()
+            let expected = if coding == "-" {
+                plain.tag.clone()
             } else {
-                format!("-{coding}")
+                format!("W/{stem}-{coding}\"")
             };
-            assert_eq!(got.tag, format!("{stem}{end}\""));
+            assert_eq!(got.tag, expected);
             let posted = client.post(LARGE, codings).await;
             assert_eq!(
                 (posted.coding, posted.body, posted.tag),
