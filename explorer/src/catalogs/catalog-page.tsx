@@ -4,7 +4,8 @@ import "./catalogs.css";
 
 import { type CatalogAddress, Heading, Link } from "../address";
 import { Catalog, type CatalogData } from "../generated/documents";
-import { Day, Digest, Empty, Feed, OpenInPlayground, Result, Table } from "../parts";
+import { Day, Digest, Empty, OpenInPlayground, Result, Table } from "../parts";
+import { Feed } from "../parts/feed";
 import { ago, counted, number } from "../parts/format";
 import { useQuery } from "../use-query";
 import { Problems } from "./problems";

@@ -3,7 +3,6 @@
 export { Copy } from "./copy";
 export { Deprecated, DeprecationAlert } from "./deprecated";
 export { Dialog } from "./dialog";
-export { Feed } from "./feed";
 export { FirstOf } from "./first-of";
 export { Icon } from "./icon";
 export { NextPage } from "./next-page";
