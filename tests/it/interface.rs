@@ -1,4 +1,4 @@
-//! What users may rely on, compared with its snapshots in `api` (`docs/reference/stability.md`).
+//! The public interface, compared with its snapshots in `api` (`docs/reference/stability.md`).
 //! The snapshot of the plugin of kubectl is compared by its own tests.
 
 use std::collections::BTreeSet;

@@ -80,7 +80,7 @@ impl Feed<'_> {
         for entry in self.entries {
             let before = writer.get_ref().len();
             self.write_entry(writer, entry)?;
-            // What is left is the end tag of the feed.
+            // The end tag of the feed must fit, too.
             if writer.get_ref().len() + "</feed>".len() > MAX_FEED_BYTES {
                 writer.get_mut().truncate(before);
                 break;

@@ -21,7 +21,7 @@ const SETTINGS: FeedSettings = FeedSettings {
     has_explorer: true,
 };
 
-struct Answer {
+struct FeedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: String,
@@ -68,19 +68,19 @@ fn published(contents: &[(&str, &[&str])]) -> Published {
     published
 }
 
-async fn send(catalogs: &Catalogs, request: Request<Body>) -> Answer {
+async fn send(catalogs: &Catalogs, request: Request<Body>) -> FeedResponse {
     let service = TowerToHyperService::new(router(catalogs.clone(), "build", SETTINGS));
     let response = service.call(request).await.unwrap();
     let (head, body) = response.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
-    Answer {
+    FeedResponse {
         status: head.status,
         headers: head.headers,
         body: String::from_utf8(body.to_vec()).unwrap(),
     }
 }
 
-async fn get(catalogs: &Catalogs, path: &str) -> Answer {
+async fn get(catalogs: &Catalogs, path: &str) -> FeedResponse {
     send(catalogs, Request::get(path).body(Body::empty()).unwrap()).await
 }
 

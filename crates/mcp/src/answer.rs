@@ -48,7 +48,7 @@ impl CutLimits {
 
 /// Data that is small enough, with what it lacks.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct ToolAnswer {
     /// Data of the response.
     pub(crate) data: Value,
     /// Lists that were cut, by the path of their fields.
@@ -65,7 +65,7 @@ pub(crate) struct ListLength {
     pub(crate) total: usize,
 }
 
-impl Answer {
+impl ToolAnswer {
     /// Cuts data to the maximum size of an answer.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_small_answer_is_complete() {
         let data = json!({ "packages": { "nodes": [{ "name": "etcd" }] } });
-        let answer = Answer::new(data.clone()).unwrap();
+        let answer = ToolAnswer::new(data.clone()).unwrap();
         assert_eq!(
             serde_json::to_value(answer).unwrap(),
             json!({ "data": data })
@@ -178,7 +178,7 @@ mod tests {
             .map(|_| json!({ "channels": ["a", "b"] }))
             .collect();
         let data = json!({ "packages": { "nodes": nodes }, "text": "ä".repeat(MAX_TEXT_BYTES) });
-        let answer = Answer::new(data).unwrap();
+        let answer = ToolAnswer::new(data).unwrap();
         let lengths = [
             ("packages.nodes", 25, 26),
             ("packages.nodes.channels", 50, 52),
@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn an_answer_of_the_maximum_size_is_returned_and_a_larger_one_has_fewer_items() {
         let item = |bytes: usize| Value::from("x".repeat(bytes));
-        let overhead = serde_json::to_vec(&Answer::new(json!({ "a": ["", item(24)] })).unwrap());
+        let overhead =
+            serde_json::to_vec(&ToolAnswer::new(json!({ "a": ["", item(24)] })).unwrap());
         let overhead = overhead.unwrap().len() - 24;
         let length_of_texts = MAX_ANSWER_BYTES - overhead;
 
@@ -205,10 +206,10 @@ mod tests {
         };
         let commas = length_of_texts / 1_900 - 1;
         let exact = length_of_texts - commas * ",\"\"".len();
-        let answer = Answer::new(json!({ "a": texts(exact) })).unwrap();
+        let answer = ToolAnswer::new(json!({ "a": texts(exact) })).unwrap();
         assert_eq!(serde_json::to_vec(&answer).unwrap().len(), MAX_ANSWER_BYTES);
 
-        let larger = Answer::new(json!({ "a": texts(exact + 1) })).unwrap();
+        let larger = ToolAnswer::new(json!({ "a": texts(exact + 1) })).unwrap();
         assert!(serde_json::to_vec(&larger).unwrap().len() < MAX_ANSWER_BYTES);
     }
 
@@ -217,6 +218,6 @@ mod tests {
         let members: serde_json::Map<_, _> = (0..2_000)
             .map(|index| (format!("member{index}"), json!("text")))
             .collect();
-        assert_eq!(Answer::new(members.into()), Err(ToolError::TooLarge));
+        assert_eq!(ToolAnswer::new(members.into()), Err(ToolError::TooLarge));
     }
 }

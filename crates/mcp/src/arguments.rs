@@ -130,7 +130,7 @@ pub(crate) struct SolveArguments {
     pub(crate) wanted: Vec<WantedPackage>,
     /// Operators that are installed; none when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) installed: Option<Vec<InstalledOperator>>,
+    pub(crate) installed: Option<Vec<InstalledOperatorArgument>>,
     /// Names of the catalogs to read; every catalog when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) catalogs: Option<Vec<String>>,
@@ -209,7 +209,7 @@ pub(crate) struct WantedPackage {
 #[derive(Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[schemars(inline)]
-pub(crate) struct InstalledOperator {
+pub(crate) struct InstalledOperatorArgument {
     /// Name of its `ClusterServiceVersion`, which is the name of its bundle.
     pub(crate) name: String,
     /// Its version.

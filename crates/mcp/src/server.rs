@@ -15,7 +15,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use serving::Catalogs;
 
-use crate::answer::{Answer, MAX_TEXT_BYTES, shorten};
+use crate::answer::{MAX_TEXT_BYTES, ToolAnswer, shorten};
 use crate::error::ToolError;
 use crate::execution::{Caller, data_of, execute, refused};
 use crate::outcome::judge;
@@ -94,7 +94,7 @@ fn answer_of(
     let data = judge(tool, variables, data_of(response)?)?;
     let mut text = summarize(tool, &data);
     shorten(&mut text, MAX_TEXT_BYTES);
-    let answer = Answer::new(data)?;
+    let answer = ToolAnswer::new(data)?;
     text.push_str(&tool.rest(&answer.omitted));
     let json = serde_json::to_value(answer);
     let json = json.map_err(|error| ToolError::Refused(error.to_string()))?;

@@ -180,8 +180,8 @@ fn differences(before: &Elements, after: &Elements) -> Vec<String> {
     all
 }
 
-/// Returns what a changelog must mention and does not, and what is no change at all of a stable
-/// interface: elements that go without having been deprecated, and new inputs that are required.
+/// Describes the changes that a changelog does not mention, and those that break clients of a stable
+/// interface: an element that was removed without a deprecation, and a new input that is required.
 fn changes_to_mention(before: &str, after: &str, changelog: &str, is_stable: bool) -> Vec<String> {
     let before = parse(before);
     let after = parse(after);

@@ -29,7 +29,7 @@ struct CloudEvent<'a> {
     data: CatalogChanged<'a>,
 }
 
-/// What differs between two contents of a catalog.
+/// Data of an event: the differences between two contents of a catalog.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CatalogChanged<'a> {

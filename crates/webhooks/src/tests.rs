@@ -28,7 +28,7 @@ const FAST: DeliveryPolicy = DeliveryPolicy {
     max_backoff: Duration::from_millis(5),
 };
 
-/// What a receiver does with a request.
+/// Behaviour of a receiver at a request.
 #[derive(Clone, Debug)]
 enum Behaviour {
     Accept,

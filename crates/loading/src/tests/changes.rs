@@ -41,7 +41,7 @@ fn sets(catalogs: &Catalogs) -> Vec<ChangeSet> {
     snapshot.change_log(served).sets().collect()
 }
 
-/// What came with each set, earliest first.
+/// Names of the bundles that each set adds, earliest first.
 fn added(catalogs: &Catalogs) -> Vec<Vec<String>> {
     let mut all: Vec<_> = sets(catalogs)
         .into_iter()

@@ -52,7 +52,7 @@ struct BundleFile {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SupportBundle {
     files: Vec<BundleFile>,
-    /// What could not be collected, one line each.
+    /// Files that could not be collected with the reason, one line each.
     missing: Vec<String>,
 }
 

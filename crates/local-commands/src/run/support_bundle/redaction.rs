@@ -1,7 +1,7 @@
 //! Removing secrets from texts: logs, configuration files, command lines and environments.
 //!
-//! What looks like a secret goes, even if it is none: a helper asks for what is missing, and nobody
-//! takes a password back.
+//! A text that looks like a secret is removed, even if it is none: a value that is missing can be
+//! asked for, and a password that was sent cannot be taken back.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ const VARIABLE_PREFIX: &str = "CATALOGQL_";
 /// A form that secrets have.
 struct SecretForm {
     pattern: Regex,
-    /// What remains of a match.
+    /// Replacement of a match, with references to its groups.
     replacement: &'static str,
 }
 
