@@ -1,11 +1,8 @@
 //! Errors of requests, as texts for people.
 
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
-
-/// Seconds after which a client should ask again for a catalog that is being loaded.
-const RETRY_AFTER_SECONDS: u32 = 5;
+use http_content::text_error::text_error_headers;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FeedError {
@@ -38,16 +35,8 @@ impl FeedError {
 
 impl IntoResponse for FeedError {
     fn into_response(self) -> Response {
-        let head = [
-            (CONTENT_TYPE, "text/plain; charset=utf-8"),
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (CACHE_CONTROL, "no-store"),
-        ];
-        let mut response = (self.status(), head, format!("{self}\n")).into_response();
-        if matches!(self, Self::NotLoaded { .. }) {
-            let headers = response.headers_mut();
-            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
-        }
-        response
+        let is_loading = matches!(self, Self::NotLoaded { .. });
+        let headers = text_error_headers(is_loading);
+        (self.status(), headers, format!("{self}\n")).into_response()
     }
 }

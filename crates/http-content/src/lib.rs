@@ -1,5 +1,5 @@
 //! Representations of RFC 9110: content codings and their negotiation, gzip streams that are joined
-//! from compressed pieces, preconditions, and `Cache-Control`.
+//! from compressed pieces, preconditions, `Cache-Control`, and the headers of errors.
 //!
 //! Everything here is a function of bytes and headers, independent of connections and of any web
 //! framework.
@@ -16,3 +16,4 @@ pub mod coding;
 pub mod joined_gzip;
 pub mod negotiation;
 pub mod preconditions;
+pub mod text_error;

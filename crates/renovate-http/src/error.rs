@@ -1,12 +1,9 @@
 //! Errors of requests, as texts for the log of Renovate.
 
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
 use fbc_grammar::version::VersionReleaseError;
-
-/// Seconds after which a client should ask again for a catalog that is being loaded.
-const RETRY_AFTER_SECONDS: u32 = 5;
+use http_content::text_error::text_error_headers;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatasourceError {
@@ -45,16 +42,8 @@ impl DatasourceError {
 
 impl IntoResponse for DatasourceError {
     fn into_response(self) -> Response {
-        let head = [
-            (CONTENT_TYPE, "text/plain; charset=utf-8"),
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (CACHE_CONTROL, "no-store"),
-        ];
-        let mut response = (self.status(), head, format!("{self}\n")).into_response();
-        if matches!(self, Self::NotLoaded { .. }) {
-            let headers = response.headers_mut();
-            headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
-        }
-        response
+        let is_loading = matches!(self, Self::NotLoaded { .. });
+        let headers = text_error_headers(is_loading);
+        (self.status(), headers, format!("{self}\n")).into_response()
     }
 }
