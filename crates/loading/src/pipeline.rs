@@ -409,12 +409,20 @@ impl LoadPipeline {
         Ok(ReadContent { written, origins })
     }
 
-    /// Runs work that needs much processor time or memory: one at a time and with low priority.
+    /// Runs work that needs much processor time or memory: one at a time, and with low priority in
+    /// a server.
     pub(crate) async fn run_serialized<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, LoadError> + Send + 'static,
     ) -> Result<T, LoadError> {
-        self.run_one(&self.serialized, LOADING_NICENESS, work).await
+        // A command has an ephemeral store, and no requests that loading could slow down: on a busy
+        // machine it would only take ten times as long.
+        let niceness = if self.contents.store.is_ephemeral() {
+            0
+        } else {
+            LOADING_NICENESS
+        };
+        self.run_one(&self.serialized, niceness, work).await
     }
 
     /// Runs work on a content that is already served: one at a time and with low priority. Loading

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::directory;
+use crate::low_priority::LOADING_NICENESS;
 use crate::pipeline::LoadPipeline;
 
 const ETCD: &str = "{\"schema\":\"olm.package\",\"name\":\"etcd\",\"defaultChannel\":\"\"}\n";
@@ -349,6 +350,32 @@ async fn a_source_that_settled_and_did_not_change_is_not_read_again() {
     .await
     .unwrap();
     assert!(*read.lock().unwrap());
+}
+
+#[tokio::test]
+async fn a_server_reads_with_low_priority_and_a_command_with_that_of_its_process() {
+    async fn niceness_of_reading(pipeline: LoadPipeline, folders: &Folders) -> i32 {
+        let reading = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&reading);
+        current(pipeline, folders, move |step, _, _| {
+            if step == LoadStep::Read {
+                // Of the calling thread.
+                let niceness = rustix::process::getpriority_process(None).unwrap();
+                *seen.lock().unwrap() = Some(niceness);
+            }
+        })
+        .await
+        .unwrap();
+        reading.lock().unwrap().expect("the source is read")
+    }
+
+    let folders = Folders::new(&[("a", ETCD)]);
+    let own = rustix::process::getpriority_process(None).unwrap();
+    let command = LoadPipeline::new(Store::ephemeral(folders.0.path()).unwrap());
+    assert_eq!(niceness_of_reading(command, &folders).await, own);
+    // 19 is the lowest priority.
+    let low = (own + LOADING_NICENESS).min(19);
+    assert_eq!(niceness_of_reading(folders.pipeline(), &folders).await, low);
 }
 
 #[tokio::test(flavor = "multi_thread")]
