@@ -24,7 +24,7 @@ run test test-cluster: export CARGO_INCREMENTAL ?= 0
 run: ## Serve the example catalog (LISTEN=HOST:PORT says where)
 	@$(MAKE) --no-print-directory -j2 pages || echo 'running without the pages for people' >&2
 	@[ -x $(BUILT)/debug/catalogql ] || echo '==> catalogql (6 minutes on two cores, once)' >&2
-	cargo run --locked --no-default-features -- serve example=examples/catalog --listen $(LISTEN)
+	cargo run --locked --no-default-features --features workspace-hack -- serve example=examples/catalog --listen $(LISTEN)
 
 pages: explorer playground ## Build the pages for people (the next build of catalogql has them)
 

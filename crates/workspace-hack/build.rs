@@ -1,0 +1,3 @@
+//! Nothing: cargo passes over `build-dependencies` of a crate without a build script.
+
+fn main() {}
