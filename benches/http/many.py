@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Measures how memory and starts grow with the number of catalogs: copies of one that differ in a blob.
+"""Measures how a server grows with its catalogs: memory, disk, starts, and requests.
 
-    python3 benches/http/many.py target/release/catalogql [CATALOGS…]
+    python3 benches/http/many.py target/release/catalogql [--small] [--json FILE] [CATALOGS…]
 
-Each number of catalogs is loaded into an empty store, and then started again with it. The copies are hard links where
-the temporary folder is on the disk of the corpus, and what is stored takes 90 MB for each catalog.
+The catalogs are copies of *community* that differ in a blob, so that each is a content of its own. What is stored takes
+90 MB for each; with `--small`, descriptions, examples and icons are left out of the copies, which have as many packages,
+channels and bundles, and take 19 MB. Each number of catalogs is loaded into an empty store, and started again with it.
+`--json` keeps the figures for `picture.py`.
 """
 
+import argparse
 import json
+import math
 import os
+import re
 import shutil
 import statistics
-import sys
 import tempfile
 import time
+import urllib.parse
 
 from machine import anonymous, answers, corpus, cpu_seconds, fetch, serving
 
@@ -25,8 +30,25 @@ QUIET_SECONDS = 3
 # Time after which a change of a directory would be seen in its times.
 SETTLED_SECONDS = 3
 
-LOOK_UPS = 400
-QUERY = '{ catalog(name: "%s") { package(name: "etcd") { name bundles(first: 1) { nodes { name version } } } } }'
+# Times that each request is repeated; its figure is the median.
+REPEATED = 101
+
+# Parts of the metadata of a bundle that are long and that small copies lack.
+LONG = ["crdDescriptions", "description", "links", "maintainers"]
+LONG_ANNOTATIONS = ["alm-examples", "operatorframework.io/suggested-namespace-template"]
+
+# A request of each kind; `{name}` is the last catalog.
+REQUESTS = {
+    "look-up of a package": '{{ package(catalog: "{name}", name: "etcd") {{ name displayName }} }}',
+    "look-up of a bundle": '{{ bundle(catalog: "{name}", package: "etcd", name: "etcdoperator.v0.9.4") {{ name version }} }}',
+    "a page of a package": '{{ catalog(name: "{name}") {{ package(name: "etcd") {{ name bundles(first: 1) {{ nodes {{ name version }} }} }} }} }}',
+    "first 50 packages by name": "{{ packages(first: 50) {{ nodes {{ name }} }} }}",
+    "first 50 packages by date": "{{ packages(first: 50, orderBy: {{field: CREATED_AT, direction: DESC}}) {{ nodes {{ name }} }} }}",
+    "first 50 bundles by version": "{{ bundles(first: 50, orderBy: {{field: VERSION, direction: DESC}}) {{ nodes {{ name }} }} }}",
+    "first 50 packages by relevance": '{{ packages(first: 50, filter: {{search: "database"}}) {{ nodes {{ name }} }} }}',
+    "facets": "{{ packages(first: 1) {{ facets {{ categories {{ value count }} }} }} }}",
+    "totals": "{{ packages(first: 1) {{ totalCount }} bundles(first: 1) {{ totalCount }} }}",
+}
 
 
 def rest(pid):
@@ -39,36 +61,19 @@ def rest(pid):
     return last
 
 
-def median_look_up(name):
+def median_microseconds(query):
+    """The median time of a request; `None` where it is refused, because it takes too much work."""
     times = []
-    for at in range(LOOK_UPS):
+    for at in range(REPEATED):
         # Another text each time, so that no answer is kept.
-        body = json.dumps({"query": QUERY % name + " " * at})
+        path = "/graphql?query=" + urllib.parse.quote(query + " " * at)
         began = time.monotonic()
-        status, _ = fetch(ADDRESS, "/graphql", body, {"content-type": "application/json"})
+        status, body = fetch(ADDRESS, path)
         times.append(time.monotonic() - began)
-        assert status == 200
+        if b"COST_ACTUAL_TOO_EXPENSIVE" in body:
+            return None
+        assert status == 200 and b'"errors"' not in body, body[:300]
     return statistics.median(times) * 1e6
-
-
-def start(program, work, what, names):
-    began = time.monotonic()
-    flags = ["--listen", ADDRESS, "--store", os.path.join(work, "store"), "--compress-after", "1h"]
-    sources = [f"{name}={os.path.join(work, name)}" for name in names]
-    with serving(work, program, "serve", *sources, *flags, cores="0,1") as process:
-        while fetch_or_none("/readyz") != 200:
-            time.sleep(0.005)
-        ready, cpu = time.monotonic() - began, cpu_seconds(process.pid)
-        total = rest(process.pid)
-        bundles = json.loads(answers(ADDRESS, "/graphql?query={bundles{totalCount}}"))["data"]["bundles"]["totalCount"]
-        rest(process.pid)
-        memory = anonymous(process.pid)
-        print(
-            f"  {what:<16} ready {ready:6.2f} s   CPU {cpu:6.2f} s, at rest {total:6.2f} s   "
-            f"RssAnon {memory / 2**20:7.1f} MiB   {bundles} bundles   look-up {median_look_up(names[-1]):5.0f} µs",
-            flush=True,
-        )
-    return memory, bundles
 
 
 def fetch_or_none(path):
@@ -78,6 +83,41 @@ def fetch_or_none(path):
         return None
 
 
+def shown(figure):
+    return f"{'refused':>12}" if figure is None else f"{figure:12.2f}"
+
+
+def start(program, work, what, names):
+    """Starts the server, and returns the figures of this start."""
+    flags = ["--listen", ADDRESS, "--store", os.path.join(work, "store"), "--store-quota", "1000Gi", "--compress-after", "1h"]
+    sources = [f"{name}={os.path.join(work, name)}" for name in names]
+    began = time.monotonic()
+    with serving(work, program, "serve", *sources, *flags, cores="0,1") as process:
+        while fetch_or_none("/readyz") != 200:
+            assert process.poll() is None, f"the server ended: see {work}/servers.log"
+            time.sleep(0.005)
+        ready = time.monotonic() - began
+        cpu = cpu_seconds(process.pid)
+        cpu_at_rest = rest(process.pid)
+        memory = anonymous(process.pid)
+        bundles = json.loads(answers(ADDRESS, "/graphql?query={bundles{totalCount}}"))["data"]["bundles"]["totalCount"]
+        requests = {kind: median_microseconds(query.format(name=names[-1])) for kind, query in REQUESTS.items()}
+        rest(process.pid)
+        figures = {
+            "ready, s": ready,
+            "CPU until ready, s": cpu,
+            "CPU until at rest, s": cpu_at_rest,
+            "anonymous memory, MiB": memory / 2**20,
+            "anonymous memory after requests, MiB": anonymous(process.pid) / 2**20,
+            "bundles": bundles,
+            **{f"{kind}, µs": figure for kind, figure in requests.items()},
+        }
+    print(f"  {what}")
+    for name, figure in figures.items():
+        print(f"    {name:<40} {shown(figure)}", flush=True)
+    return figures
+
+
 def link(source, target):
     try:
         os.link(source, target)
@@ -85,9 +125,48 @@ def link(source, target):
         shutil.copyfile(source, target)
 
 
-def measure(program, count):
-    source = corpus("community")
-    with tempfile.TemporaryDirectory() as work:
+def blobs(text):
+    decoder, space = json.JSONDecoder(), re.compile(r"\s*")
+    at = space.match(text).end()
+    while at < len(text):
+        blob, at = decoder.raw_decode(text, at)
+        yield blob
+        at = space.match(text, at).end()
+
+
+def shorten(blob):
+    """Leaves out what is long and what no list, search or facet needs."""
+    blob.pop("icon", None)
+    blob.pop("relatedImages", None)
+    if "description" in blob:
+        blob["description"] = blob["description"][:200]
+    for item in blob.get("properties", []):
+        if item["type"] == "olm.csv.metadata":
+            for name in LONG:
+                item["value"].pop(name, None)
+            for name in LONG_ANNOTATIONS:
+                item["value"].get("annotations", {}).pop(name, None)
+
+
+def small_copy(source, target):
+    for folder, _, files in os.walk(source):
+        os.makedirs(os.path.join(target, os.path.relpath(folder, source)), exist_ok=True)
+        for name in files:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found = list(blobs(file.read()))
+            for blob in found:
+                shorten(blob)
+            path = os.path.join(target, os.path.relpath(os.path.join(folder, name), source))
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps(blob) + "\n" for blob in found)
+
+
+def size(folder, *endings):
+    return sum(entry.stat().st_size for entry in os.scandir(folder) if entry.name.endswith(endings))
+
+
+def measure(program, source, count):
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(source)) as work:
         names = [f"copy-{number:04}" for number in range(count)]
         for name in names:
             shutil.copytree(source, os.path.join(work, name), copy_function=link)
@@ -95,24 +174,53 @@ def measure(program, count):
                 json.dump({"schema": "example.com.copy", "name": name}, file)
         # A directory that has just changed is read again by the next start.
         time.sleep(SETTLED_SECONDS)
-        print(f"{count} catalogs")
-        cold = start(program, work, "empty store", names)
-        warm = start(program, work, "started again", names)
+        print(f"{count} catalogs", flush=True)
+        first = start(program, work, "empty store", names)
+        again = start(program, work, "started again", names)
         content = os.path.join(work, "store", "content")
-        indexes = [entry.stat().st_size for entry in os.scandir(content) if entry.name.endswith(".index")]
-        print(f"  indexes {sum(indexes) / 2**20:.1f} MiB, {sum(indexes) / warm[1]:.0f} bytes a bundle", flush=True)
-        return cold, warm
+        disk = {"contents, MiB": size(content, ".jsonl") / 2**20, "indexes, MiB": size(content, ".index") / 2**20}
+        print(f"  store: {disk}", flush=True)
+    return {"catalogs": count, "empty store": first, "started again": again, "store": disk}
+
+
+def exponent(counts, figures):
+    """The slope of the logarithm of a figure over that of the number of catalogs."""
+    points = [(math.log(count), math.log(figure)) for count, figure in zip(counts, figures)]
+    x, y = (statistics.mean(values) for values in zip(*points))
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
 
 
 def main():
-    program = sys.argv[1]
-    counts = [int(count) for count in sys.argv[2:]] or [1, 10, 40]
-    measured = [measure(program, count) for count in counts]
-    for at, what in enumerate(["empty store", "started again"]):
-        first, last = measured[0][at], measured[-1][at]
-        if last[1] > first[1]:
-            growth = (last[0] - first[0]) / (last[1] - first[1])
-            print(f"{what}: {growth:.0f} bytes of anonymous memory for each further bundle")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("program")
+    parser.add_argument("counts", nargs="*", type=int, default=[1, 10, 40])
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--json")
+    arguments = parser.parse_intermixed_args()
+
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "community")
+        if arguments.small:
+            small_copy(corpus("community"), source)
+        else:
+            # Links, so that the copies of it are on the same disk.
+            shutil.copytree(corpus("community"), source, copy_function=link)
+        measured = [measure(arguments.program, source, count) for count in arguments.counts]
+
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(measured, file, indent=1)
+    for part in ["empty store", "started again"]:
+        print(f"{part}: the figure with one catalog, with most, and the exponent")
+        for name in measured[0][part]:
+            figures = [figures[part][name] for figures in measured]
+            taken = [(count, figure) for count, figure in zip(arguments.counts, figures) if figure]
+            slope = f"{exponent(*zip(*taken)):6.2f}" if len(taken) > 1 else ""
+            print(f"  {name:<42} {shown(figures[0])} {shown(figures[-1])} {slope}")
+        first, last = measured[0][part], measured[-1][part]
+        if last["bundles"] > first["bundles"]:
+            growth = (last["anonymous memory, MiB"] - first["anonymous memory, MiB"]) * 2**20
+            print(f"  {growth / (last['bundles'] - first['bundles']):.0f} bytes of anonymous memory for each further bundle")
 
 
 main()

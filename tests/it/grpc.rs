@@ -14,7 +14,6 @@ use tokio::net::TcpSocket;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::hostile_clients::anonymous;
 use crate::support::{ARGO, ETCD, Server, catalogql, run};
 use crate::tls::Authority;
 
@@ -238,7 +237,7 @@ fn who_reads_nothing_holds_little_memory_and_keeps_nobody_else_waiting() {
         })
     };
     assert_eq!(count(), versions.len());
-    let before = anonymous(&server);
+    let before = server.anonymous_bytes();
     // Windows for everything, but nothing is read of the sockets any more once the first calls are
     // answered.
     let unread = sleeps.block_on(async {
@@ -256,7 +255,7 @@ fn who_reads_nothing_holds_little_memory_and_keeps_nobody_else_waiting() {
         (clients, first)
     });
     assert_eq!(count(), versions.len());
-    let grown = anonymous(&server).saturating_sub(before);
+    let grown = server.anonymous_bytes().saturating_sub(before);
     assert!(grown < MEMORY, "{} KiB more", grown >> 10);
     drop(unread);
 }

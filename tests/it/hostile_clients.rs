@@ -30,20 +30,6 @@ fn start(folders: &Folders) -> Server {
     Server::start(folders, &[&folders.text("large")])
 }
 
-/// Bytes of memory of the process that no file backs.
-pub(crate) fn anonymous(server: &Server) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", server.id())).expect("it runs");
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("RssAnon:"))
-        .expect("Linux tells");
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|kib| kib.parse::<u64>().ok())
-        .expect("a number of KiB")
-        * 1024
-}
-
 /// Others are served, and what the harm costs is bounded.
 fn unharmed(server: &Server, before: u64) {
     let answer = send_request(
@@ -53,7 +39,7 @@ fn unharmed(server: &Server, before: u64) {
         &[],
     );
     assert_eq!((answer.status, answer.body.len()), (200, 4036));
-    let grown = anonymous(server).saturating_sub(before);
+    let grown = server.anonymous_bytes().saturating_sub(before);
     assert!(grown < MEMORY, "{} MiB more", grown >> 20);
 }
 
@@ -81,8 +67,8 @@ pub(crate) fn allow_open_files(count: u64) {
 fn who_never_reads_holds_no_memory() {
     let folders = Folders::new();
     let server = start(&folders);
-    unharmed(&server, anonymous(&server));
-    let before = anonymous(&server);
+    unharmed(&server, server.anonymous_bytes());
+    let before = server.anonymous_bytes();
     let request = b"GET /catalogs/large/api/v1/all HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let clients: Vec<_> = (0..100)
         .map(|_| {
@@ -102,8 +88,8 @@ fn two_thousand_idle_connections_keep_nobody_away() {
     allow_open_files(IDLE + 200);
     let folders = Folders::new();
     let server = start(&folders);
-    unharmed(&server, anonymous(&server));
-    let before = anonymous(&server);
+    unharmed(&server, server.anonymous_bytes());
+    let before = server.anonymous_bytes();
     let clients: Vec<_> = (0..IDLE)
         .map(|_| TcpStream::connect(server.address).unwrap())
         .collect();
@@ -117,7 +103,7 @@ fn eight_thousand_connections_keep_no_probe_away() {
     allow_open_files(CONNECTIONS + 200);
     let folders = Folders::new();
     let server = start(&folders);
-    unharmed(&server, anonymous(&server));
+    unharmed(&server, server.anonymous_bytes());
     let mut slowest = Duration::ZERO;
     let mut probe = || {
         let begun = Instant::now();
@@ -164,8 +150,8 @@ fn eight_thousand_connections_keep_no_probe_away() {
 fn a_megabyte_of_headers_is_refused() {
     let folders = Folders::new();
     let server = start(&folders);
-    unharmed(&server, anonymous(&server));
-    let before = anonymous(&server);
+    unharmed(&server, server.anonymous_bytes());
+    let before = server.anonymous_bytes();
     let filler = "x".repeat(1024 * 1024);
     for request in [
         format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nFiller: {filler}\r\n\r\n"),
@@ -194,8 +180,8 @@ fn a_megabyte_of_headers_is_refused() {
 fn garbage_after_a_request_ends_the_connection() {
     let folders = Folders::new();
     let server = start(&folders);
-    unharmed(&server, anonymous(&server));
-    let before = anonymous(&server);
+    unharmed(&server, server.anonymous_bytes());
+    let before = server.anonymous_bytes();
     let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let garbage: Vec<u8> = (0..200_000_u32)
         .map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[0])

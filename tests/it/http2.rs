@@ -14,7 +14,6 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use testing::TEST_TIMEOUT;
 use tokio::runtime::Runtime;
 
-use crate::hostile_clients::anonymous;
 use crate::support::{Folders, Server, eventually};
 use crate::tls::{Authority, ask, connect, http2};
 
@@ -85,7 +84,7 @@ impl Fixture {
             _folders: folders,
         };
         fixture.unharmed("nobody");
-        fixture.before = anonymous(&fixture.server);
+        fixture.before = fixture.server.anonymous_bytes();
         fixture
     }
 
@@ -107,7 +106,7 @@ impl Fixture {
             let (status, body) = self.runtime.block_on(ask(&self.good, request, ""));
             assert_eq!((status, body.len()), (200, expected), "{path}");
         }
-        let grown = anonymous(&self.server).saturating_sub(self.before);
+        let grown = self.server.anonymous_bytes().saturating_sub(self.before);
         if self.before > 0 {
             eprintln!("{harm}: {} KiB more", grown >> 10);
             assert!(grown < MEMORY, "{} MiB more", grown >> 20);
@@ -317,7 +316,12 @@ fn responses_that_clients_let_nobody_send_hold_no_more_than_the_budget() {
         }
         clients.push(client);
     }
-    let grown = || anonymous(&fixture.server).saturating_sub(fixture.before);
+    let grown = || {
+        fixture
+            .server
+            .anonymous_bytes()
+            .saturating_sub(fixture.before)
+    };
     eprintln!(
         "256 responses that nobody reads: {} KiB more",
         grown() >> 10
@@ -365,7 +369,10 @@ fn uploads_that_never_end_are_as_many_as_connections_may_be() {
         fixture.runtime.block_on(ask(&fixture.good, request, "")),
         (200, "ok\n".to_owned())
     );
-    let grown = anonymous(&fixture.server).saturating_sub(fixture.before);
+    let grown = fixture
+        .server
+        .anonymous_bytes()
+        .saturating_sub(fixture.before);
     eprintln!("2,048 uploads: {} KiB more", grown >> 10);
     assert!(grown < MEMORY, "{} MiB more", grown >> 20);
     drop(clients);

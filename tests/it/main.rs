@@ -60,6 +60,7 @@ mod serve;
 mod serve_images;
 mod served;
 mod shared_store;
+mod sizing;
 mod solving;
 mod streams;
 mod support;

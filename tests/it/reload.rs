@@ -66,21 +66,6 @@ fn served(address: SocketAddr) -> Wanted {
         .collect()
 }
 
-/// Bytes of anonymous memory of the server.
-fn rss_anon(server: &Server) -> u64 {
-    let status =
-        fs::read_to_string(format!("/proc/{}/status", server.id())).expect("the server runs");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .expect("Linux tells it");
-    line.trim()
-        .trim_end_matches(" kB")
-        .parse::<u64>()
-        .expect("a number")
-        * 1024
-}
-
 #[test]
 fn what_is_served_is_what_is_configured_after_each_of_many_reloads_and_no_query_fails() {
     let reloads = std::env::var("CATALOGQL_RELOADS")
@@ -103,7 +88,7 @@ fn what_is_served_is_what_is_configured_after_each_of_many_reloads_and_no_query_
             "0",
         ],
     );
-    let before = rss_anon(&server);
+    let before = server.anonymous_bytes();
     let is_done = AtomicBool::new(false);
     let queries = AtomicUsize::new(0);
     let address = server.address;
@@ -151,7 +136,7 @@ fn what_is_served_is_what_is_configured_after_each_of_many_reloads_and_no_query_
     );
     // What the allocator gives back it gives back after a moment.
     let most = before + (8 << 20);
-    let after = eventually(|| Some(rss_anon(&server)).filter(|after| *after <= most));
+    let after = eventually(|| Some(server.anonymous_bytes()).filter(|after| *after <= most));
     println!(
         "{reloads} reloads, {} queries, RssAnon {} KiB before and {} KiB after",
         queries.into_inner(),

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use crate::hostile_clients::anonymous;
 use testing::{TEST_TIMEOUT, WebSocketClient};
 
 use crate::support::{Folders, Server, eventually, graphql};
@@ -69,7 +68,7 @@ fn sockets_whose_clients_read_nothing_hold_no_more_than_the_budget() {
     );
     assert!(answer.len() as u64 > ANSWER - (4 << 20), "{}", answer.len());
     assert_eq!(reading.text(), r#"{"id":"0","type":"complete"}"#);
-    let before = anonymous(&server);
+    let before = server.anonymous_bytes();
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| connect(server.address)).collect();
     for client in &mut clients {
         client.subscribe("1", &query);
@@ -92,7 +91,7 @@ fn sockets_whose_clients_read_nothing_hold_no_more_than_the_budget() {
         graphql(server.address, "{__typename}"),
         r#"{"data":{"__typename":"Query"}}"#
     );
-    let grown = || anonymous(&server).saturating_sub(before);
+    let grown = || server.anonymous_bytes().saturating_sub(before);
     eprintln!("{CLIENTS} clients hold {} MiB", grown() >> 20);
     let writing =
         2 * std::thread::available_parallelism().map_or(1, usize::from) as u64 * 2 * ANSWER;

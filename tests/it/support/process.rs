@@ -1,5 +1,6 @@
 //! The program as a child process, and as much of HTTP as asking it needs.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -107,6 +108,22 @@ impl Server {
 
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Bytes of memory of the process that no file backs.
+    pub(crate) fn anonymous_bytes(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.id())).expect("the server runs");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"))
+            .expect("Linux tells it");
+        let kib: u64 = line
+            .trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .expect("a number");
+        kib * 1024
     }
 
     /// Sends a signal, such as `TERM`.
