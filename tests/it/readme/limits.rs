@@ -417,6 +417,21 @@ fn connection_limits() -> Vec<(&'static str, String)> {
 
 fn http_limits() -> Vec<(&'static str, String)> {
     vec![
+        (
+            "minimum revisions",
+            serving::MAX_MINIMUM_REVISIONS.to_string(),
+        ),
+        ("revision wait", seconds(catalog_server::REVISION_WAIT)),
+        (
+            "waits for revisions",
+            catalog_server::WAITING_REQUESTS.to_string(),
+        ),
+        ("revision check", seconds(catalog_server::CHECK_INTERVAL)),
+        (
+            "revision check time",
+            seconds(catalog_server::CHECK_TIMEOUT),
+        ),
+        ("named contents", catalog_server::NAMED_CONTENTS.to_string()),
         ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
         ("ranges", catalogd_http::MAX_RANGES.to_string()),
         (
