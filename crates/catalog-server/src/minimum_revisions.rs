@@ -138,8 +138,8 @@ fn requested(headers: &HeaderMap, uri: &Uri) -> Result<Vec<MinimumRevision>, Htt
 fn names(minimums: &[MinimumRevision], uri: &Uri) -> Vec<CatalogName> {
     let of_path = RequestedCatalogs::from_uri(uri).into_catalog();
     let of_path = of_path.and_then(|name| CatalogName::new(&name).ok());
-    let named = minimums.iter().map(|minimum| minimum.catalog.clone());
-    let mut names: Vec<_> = of_path.into_iter().chain(named).collect();
+    let of_request = minimums.iter().map(|minimum| minimum.catalog.clone());
+    let mut names: Vec<_> = of_path.into_iter().chain(of_request).collect();
     names.sort();
     names.dedup();
     names

@@ -73,18 +73,20 @@ impl ErrorFormat {
 impl HttpError {
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
-            Self::HostHeader(_) => (StatusCode::BAD_REQUEST, "BAD_REQUEST"),
+            Self::HostHeader(_) | Self::MinimumRevision(_) => {
+                (StatusCode::BAD_REQUEST, "BAD_REQUEST")
+            }
             Self::HostNotAllowed(_) => (StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED"),
             Self::Timeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
-            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED"),
+            Self::Overloaded | Self::RevisionWaits => {
+                (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED")
+            }
             Self::Unauthenticated => (StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "FORBIDDEN"),
             Self::Undecided(_) => (StatusCode::SERVICE_UNAVAILABLE, "AUTHORIZATION_UNAVAILABLE"),
-            Self::MinimumRevision(_) => (StatusCode::BAD_REQUEST, "BAD_REQUEST"),
             Self::RevisionNotReached(_) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "REVISION_NOT_REACHED")
             }
-            Self::RevisionWaits => (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED"),
         }
     }
 
