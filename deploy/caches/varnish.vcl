@@ -57,6 +57,11 @@ sub vcl_recv {
     return (pass);
   }
 
+  # A stored response may be of an earlier content than the client has seen.
+  if (req.http.Catalogql-Minimum-Revision) {
+    return (pass);
+  }
+
   # Responses vary by this header, which clients write in many ways. Varnish itself unifies Accept-Encoding.
   if (req.http.Accept ~ "application/graphql-response\+json") {
     set req.http.Accept = "application/graphql-response+json";

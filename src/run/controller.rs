@@ -96,6 +96,7 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
     };
     // An address that cannot be served is an error before objects of the cluster are watched.
     let sockets = ServerSockets::bind(&args.server).await?;
+    let refresher = loader.refresher();
     let controller = Controller::start(&api_server, options, loader, settings.clone())?;
     let registries = controller.registries();
     let bundle_images = args.server.bundle_images.then(|| {
@@ -120,6 +121,7 @@ async fn control(parts: ControlParts<'_>) -> anyhow::Result<()> {
             access,
             metrics_access,
             edits: None,
+            refresher,
             read_barrier: Some(controller.read_barrier()),
             controller: Some(controller.metrics()),
             bundle_images,

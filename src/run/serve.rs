@@ -102,6 +102,7 @@ async fn serve_catalogs(parts: ServeParts) -> anyhow::Result<()> {
             access,
             metrics_access: metrics_access(&args.server).await?,
             edits,
+            refresher: loader.refresher(),
             read_barrier: None,
             controller: None,
             bundle_images: configuration.bundle_images(),

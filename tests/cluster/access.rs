@@ -182,6 +182,15 @@ impl Fixture {
         send_request(self.replica.address, "GET", path, &headers)
     }
 
+    /// Sends a request of a client that has seen a content of this catalog that nobody serves.
+    fn get_since(&self, token: Option<&str>, path: &str, name: &str) -> HttpResponse {
+        let authorization = format!("bearer {}", token.unwrap_or_default());
+        let seen = format!("{name}=sha256:{:064x}", 255);
+        let mut headers = vec![("Catalogql-Minimum-Revision", &*seen)];
+        headers.extend(token.map(|_| ("Authorization", &*authorization)));
+        send_request(self.replica.address, "GET", path, &headers)
+    }
+
     fn post(&self, token: Option<&str>, query: &str) -> HttpResponse {
         exchange(
             self.replica.address,
@@ -506,6 +515,17 @@ fn nothing_tells_a_hidden_catalog_from_one_that_is_not_there() {
             same(
                 token,
                 &|token, name| fixture.get(token, &format!("/catalogs/{name}/{path}")),
+                path,
+            );
+        }
+        for path in [
+            "/catalogs/NAME/api/v1/all",
+            "/graphql?query=%7Bcatalogs%7Bname%7D%7D",
+            "/feeds",
+        ] {
+            same(
+                token,
+                &|token, name| fixture.get_since(token, &path.replace("NAME", name), name),
                 path,
             );
         }

@@ -12,7 +12,7 @@ use crate::manifests::{assert_accepted, build, build_with, cluster_of_others, ke
 use crate::support::{DEPLOY, NAMESPACE};
 
 /// Each value with what it is set to; before it, what it needs to mean anything.
-const VALUES: [(&str, &str, &[&str]); 59] = [
+const VALUES: [(&str, &str, &[&str]); 63] = [
     ("image.repository", "quay.io/team/catalogql", &[]),
     ("image.tag", "1.2.3", &[]),
     (
@@ -24,6 +24,14 @@ const VALUES: [(&str, &str, &[&str]); 59] = [
     ("imagePullSecrets", "[{\"name\": \"team\"}]", &[]),
     ("replicas", "1", &[]),
     ("replicas", "3", &[]),
+    ("autoscaling.enabled", "true", &[]),
+    ("autoscaling.enabled", "true", &["store.persistent=true"]),
+    (
+        "autoscaling.maxReplicas",
+        "9",
+        &["autoscaling.enabled=true"],
+    ),
+    ("autoscaling.cpu", "\"1\"", &["autoscaling.enabled=true"]),
     ("resources.requests.cpu", "\"1\"", &[]),
     (
         "resources.requests.memory",
@@ -146,8 +154,9 @@ const VALUES_OF_KUBERNETES: [(&str, &str); 2] = [
 ];
 
 /// Values that the schema refuses, with what the message names.
-const REFUSED: [(&str, &str); 9] = [
+const REFUSED: [(&str, &str); 10] = [
     ("replicas=0", "replicas"),
+    ("autoscaling.maxReplicas=0", "maxReplicas"),
     ("nothing=1", "nothing"),
     ("image.nothing=1", "nothing"),
     ("image.digest=\"latest\"", "digest"),
@@ -268,10 +277,19 @@ fn the_chart_renders_what_the_overlays_are() {
         let values: Vec<_> = values.iter().map(|value| set_text(value)).collect();
         assert_same(&render(&tools, &values).unwrap(), &built);
     }
-    let built = build_with("default", &["image-policies"]);
-    let Some(built) = built else { return };
-    let values = [set_text("imagePolicies=true")];
-    assert_same(&render(&tools, &values).unwrap(), &built);
+    let components: [(&str, &[&str]); 2] = [
+        ("image-policies", &["imagePolicies=true"]),
+        (
+            "autoscaling",
+            &["autoscaling.enabled=true", "resources.requests.cpu=500m"],
+        ),
+    ];
+    for (component, values) in components {
+        let built = build_with("default", &[component]);
+        let Some(built) = built else { return };
+        let values: Vec<_> = values.iter().map(|value| set_text(value)).collect();
+        assert_same(&render(&tools, &values).unwrap(), &built);
+    }
 }
 
 #[test]

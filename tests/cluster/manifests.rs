@@ -274,6 +274,7 @@ fn the_certificate_of_drop_in_is_issued_by_the_authority_that_operator_controlle
 fn components_on_top_of_drop_in_move_to_its_namespace() {
     let all = [
         "auth",
+        "autoscaling",
         "catalog-sources",
         "httproute",
         "image-policies",
@@ -282,7 +283,7 @@ fn components_on_top_of_drop_in_move_to_its_namespace() {
         "route",
         "after-drop-in",
     ];
-    let Some(left) = misplaced(&all[..7]) else {
+    let Some(left) = misplaced(&all[..8]) else {
         return;
     };
     assert!(left.len() > 8, "else nothing would be tested: {left:?}");
@@ -330,6 +331,47 @@ fn the_default_overlay_applied_again_changes_nothing() {
     let first: BTreeMap<String, Value> = apply();
     assert_eq!(first, apply());
     assert!(first.len() > 20, "{first:?}");
+}
+
+#[test]
+fn applying_the_manifests_again_keeps_the_replicas_that_the_autoscaler_has_set() {
+    let Some(tools) = deploy_tools() else { return };
+    let Some(plane) = cluster_of_others(&tools) else {
+        return;
+    };
+    let Some(manifests) = build_with("default", &["autoscaling"]) else {
+        return;
+    };
+    let all = objects(&manifests);
+    assert_accepted(&plane, "autoscaling", &all);
+    let is_scaled = |object: &&Value| {
+        ["Deployment", "HorizontalPodAutoscaler"]
+            .iter()
+            .any(|kind| object["kind"] == *kind)
+    };
+    let scaled: Vec<_> = all.iter().filter(is_scaled).cloned().collect();
+    let [deployment, autoscaler] = &scaled[..] else {
+        panic!("one of each: {scaled:?}");
+    };
+    assert_eq!(deployment["spec"]["replicas"], Value::Null);
+    let target = &autoscaler["spec"]["scaleTargetRef"];
+    for member in ["apiVersion", "kind"] {
+        assert_eq!(target[member], deployment[member]);
+    }
+    assert_eq!(target["name"], deployment["metadata"]["name"]);
+
+    let apply = || {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": scaled }).to_string();
+        let output = plane.try_kubectl(&["apply", "--server-side", "-f", "-"], &list);
+        assert_eq!((output.success, output.stderr.as_str()), (true, ""));
+    };
+    apply();
+    // No controller runs here: the autoscaler writes the same subresource.
+    let scale = ["scale", "deployment/catalogql", "--replicas=4"];
+    plane.kubectl(&[&scale[..], &["--namespace", NAMESPACE]].concat());
+    apply();
+    let deployment = plane.get(&["deployment", "catalogql", "--namespace", NAMESPACE]);
+    assert_eq!(deployment["spec"]["replicas"], 4);
 }
 
 #[test]

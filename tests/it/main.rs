@@ -55,6 +55,7 @@ mod remote_git;
 mod remote_git_hostile;
 mod remote_hostile;
 mod remote_sources;
+mod replicas;
 mod sbom;
 mod serve;
 mod serve_images;

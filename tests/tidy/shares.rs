@@ -19,7 +19,7 @@ const CONSTRUCTORS: [&str; 5] = [
 
 /// The files that construct counters, and the rows of the table that these have, one for each
 /// counter.
-const COUNTERS: [(&str, &[&str]); 15] = [
+const COUNTERS: [(&str, &[&str]); 16] = [
     (
         "crates/alpha-graphql/src/lib.rs",
         &["alpha requests", "alpha in flight"],
@@ -75,6 +75,10 @@ const COUNTERS: [(&str, &[&str]); 15] = [
     ("crates/pages/src/lib.rs", &["work of a view"]),
     ("crates/renovate-http/src/lib.rs", &["work of a view"]),
     ("crates/catalog-server/src/scrapes.rs", &["work of a view"]),
+    (
+        "crates/catalog-server/src/minimum_revisions.rs",
+        &["waits for revisions"],
+    ),
 ];
 
 /// The files that construct counters of which clients take nothing.

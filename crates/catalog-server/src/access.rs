@@ -41,7 +41,7 @@ pub struct AccessControl {
 
 /// Catalogs that a request is about.
 #[derive(Debug, PartialEq, Eq)]
-enum RequestedCatalogs {
+pub(super) enum RequestedCatalogs {
     /// None: the response is the same for all callers.
     Public,
     /// All that the caller may see.
@@ -191,7 +191,15 @@ fn has_credentials(headers: &HeaderMap, extensions: &Extensions) -> bool {
 }
 
 impl RequestedCatalogs {
-    fn from_uri(uri: &Uri) -> Self {
+    /// Returns the name of the catalog, if it is a single one.
+    pub(super) fn into_catalog(self) -> Option<String> {
+        match self {
+            Self::Catalog(name) => Some(name),
+            Self::Public | Self::Visible => None,
+        }
+    }
+
+    pub(super) fn from_uri(uri: &Uri) -> Self {
         match uri.path() {
             FEEDS | GRAPHQL | MCP => Self::Visible,
             path if path.starts_with(ICONS) => Self::Visible,

@@ -95,6 +95,8 @@ pub struct ServerParts<'a> {
     pub metrics_access: MetricsAccess,
     /// Directories that requests may edit.
     pub edits: Option<EditParts<'a>>,
+    /// Loads the source of a catalog of which a client has seen a content that is unknown here.
+    pub refresher: Refresher,
     /// Lets reads of whole catalogs wait for the status in the cluster, if there is a controller.
     pub read_barrier: Option<ReadBarrier>,
     /// Counts reconciliations, if there is a controller.
@@ -210,6 +212,7 @@ impl Server {
             access,
             metrics_access,
             edits,
+            refresher,
             read_barrier,
             controller,
             bundle_images,
@@ -229,6 +232,7 @@ impl Server {
             guard: guard.clone(),
             is_traced: observation.traces.is_some(),
             bundle_images,
+            refresher,
             read_barrier,
         })?;
 

@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::server::TlsStream;
 
 use crate::coalescing::CoalescingStream;
@@ -67,7 +67,7 @@ impl ConnectionServer {
         self,
         stream: TcpStream,
         slot: Arc<ConnectionSlot>,
-        mut closing: watch::Receiver<()>,
+        mut closing: watch::Receiver<bool>,
     ) {
         // Idle connections may be many. Until the first byte, a connection has neither buffers nor
         // a TLS session; the futures below are boxed, so that this one stays small meanwhile.
@@ -75,7 +75,7 @@ impl ConnectionServer {
         let peeked = tokio::select! {
             // Not `readable`, which may return before there is anything to read.
             peeked = timeout(self.limits.header_timeout, stream.peek(&mut first)) => peeked,
-            _ = closing.changed() => return,
+            () = idle_end(&mut closing, self.limits) => return,
             () = slot.evicted() => return,
         };
         let Ok(Ok(length)) = peeked else { return };
@@ -112,7 +112,7 @@ impl ConnectionServer {
         tls: &Tls,
         stream: TcpStream,
         slot: &ConnectionSlot,
-        closing: &mut watch::Receiver<()>,
+        closing: &mut watch::Receiver<bool>,
     ) -> Option<TlsStream<TcpStream>> {
         let handshake_slot = self.handshakes.acquire(slot.address())?;
         // A connection with a reserved slot is closed after one response. Only in HTTP/1.1 does
@@ -134,7 +134,7 @@ impl ConnectionServer {
             },
             () = handshake_slot.evicted() => "another handshake began".to_owned(),
             () = slot.evicted() => return None,
-            _ = closing.changed() => return None,
+            () = idle_end(closing, self.limits) => return None,
         };
         tracing::debug!(error, "TLS handshake failed");
         None
@@ -145,11 +145,12 @@ impl ConnectionServer {
         stream: S,
         slot: Arc<ConnectionSlot>,
         client: Extensions,
-        mut closing: watch::Receiver<()>,
+        mut closing: watch::Receiver<bool>,
     ) where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let service = self.services.http1(&slot, client);
+        let limits = self.limits;
+        let service = self.services.http1(&slot, client, closing.clone());
         let mut connection = std::pin::pin!(
             self.http1
                 .serve_connection(TokioIo::new(stream), service)
@@ -158,7 +159,7 @@ impl ConnectionServer {
         let ended = tokio::select! {
             ended = &mut connection => ended,
             () = slot.evicted() => return,
-            _ = closing.changed() => {
+            () = idle_end(&mut closing, limits) => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
@@ -171,7 +172,7 @@ impl ConnectionServer {
         stream: CoalescingStream,
         slot: Arc<ConnectionSlot>,
         mut client: Extensions,
-        mut closing: watch::Receiver<()>,
+        mut closing: watch::Receiver<bool>,
     ) {
         let write_timeout = self.limits.write_timeout;
         let idle_timeout = self.limits.http2.idle_timeout;
@@ -198,7 +199,7 @@ impl ConnectionServer {
             tokio::select! {
                 ended = poll_fn(|context| stream.poll(connection.as_mut(), context)) => return log_error(ended),
                 () = slot.evicted() => return,
-                _ = closing.changed(), if !is_ending => {}
+                () = is_closing(&mut closing), if !is_ending => {}
                 _ = drained.wait_for(|is_requested| *is_requested), if !is_ending => {}
                 _ = checks.tick() => {
                     // The whole connection is closed: hyper cannot be told to give up one response.
@@ -219,6 +220,21 @@ impl ConnectionServer {
             is_ending = true;
         }
     }
+}
+
+/// Waits until the server shuts down.
+async fn is_closing(closing: &mut watch::Receiver<bool>) {
+    // An error means that the listener is gone.
+    let _ = closing.wait_for(|is_closing| *is_closing).await;
+}
+
+/// Waits until the server shuts down, and then for the time in which a connection without a running
+/// request stays open.
+//
+// A request may be on its way: it would be lost with the connection, and clients repeat no `POST`.
+async fn idle_end(closing: &mut watch::Receiver<bool>, limits: ConnectionLimits) {
+    is_closing(closing).await;
+    sleep(limits.idle_grace).await;
 }
 
 /// Returns whether the client of a connection without TLS speaks HTTP/2 without negotiation (prior

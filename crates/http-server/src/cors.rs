@@ -14,7 +14,7 @@ const MAX_AGE: Duration = Duration::from_hours(1);
 
 /// Request headers that pages may set. `traceparent` and `tracestate` are those of W3C Trace
 /// Context, and those that begin with `mcp` of the Model Context Protocol.
-const REQUEST_HEADERS: [HeaderName; 13] = [
+const REQUEST_HEADERS: [HeaderName; 14] = [
     ACCEPT,
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -23,11 +23,20 @@ const REQUEST_HEADERS: [HeaderName; 13] = [
     IF_NONE_MATCH,
     IF_RANGE,
     RANGE,
+    HeaderName::from_static("catalogql-minimum-revision"),
     HeaderName::from_static("mcp-method"),
     HeaderName::from_static("mcp-name"),
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("traceparent"),
     HeaderName::from_static("tracestate"),
+];
+
+/// Response headers that pages may read, in addition to those that browsers show by themselves.
+const RESPONSE_HEADERS: [HeaderName; 4] = [
+    CONTENT_RANGE,
+    ETAG,
+    RETRY_AFTER,
+    HeaderName::from_static("catalogql-revision"),
 ];
 
 /// Creates the layer that lets pages of these origins read responses; `*` is every origin. Requests
@@ -45,7 +54,7 @@ pub fn cors(origins: &[HeaderValue]) -> CorsLayer {
         Method::POST,
     ]);
     cors.allow_headers(REQUEST_HEADERS)
-        .expose_headers([CONTENT_RANGE, ETAG, RETRY_AFTER])
+        .expose_headers(RESPONSE_HEADERS)
         .max_age(MAX_AGE)
 }
 
@@ -97,7 +106,7 @@ mod tests {
     async fn only_pages_of_named_origins_may_read_answers() {
         let own = Some("https://console.example.com".to_owned());
         let headers = "accept,authorization,content-type,if-match,if-modified-since,if-none-match,if-range,range,\
-                       mcp-method,mcp-name,mcp-protocol-version,traceparent,tracestate";
+                       catalogql-minimum-revision,mcp-method,mcp-name,mcp-protocol-version,traceparent,tracestate";
         let headers = Some(headers.to_owned());
         let one = ["https://other.example.com", "https://console.example.com"];
         assert_eq!(

@@ -35,6 +35,15 @@ pub enum HttpError {
     /// Authorization is not available.
     #[error("{0}")]
     Undecided(String),
+    /// The header with minimum revisions is malformed.
+    #[error("400 Bad Request: {0}")]
+    MinimumRevision(String),
+    /// The content of a catalog is presumed to be older than one that the client has seen.
+    #[error("the catalog `{0}` has not reached the minimum revision: try again, or without it")]
+    RevisionNotReached(String),
+    /// Too many requests wait for a minimum revision.
+    #[error("too many requests wait for a minimum revision: try again")]
+    RevisionWaits,
 }
 
 /// The header that selects the media type of errors: `Content-Type` of `POST`, else `Accept`.
@@ -64,13 +73,20 @@ impl ErrorFormat {
 impl HttpError {
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
-            Self::HostHeader(_) => (StatusCode::BAD_REQUEST, "BAD_REQUEST"),
+            Self::HostHeader(_) | Self::MinimumRevision(_) => {
+                (StatusCode::BAD_REQUEST, "BAD_REQUEST")
+            }
             Self::HostNotAllowed(_) => (StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED"),
             Self::Timeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
-            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED"),
+            Self::Overloaded | Self::RevisionWaits => {
+                (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED")
+            }
             Self::Unauthenticated => (StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "FORBIDDEN"),
             Self::Undecided(_) => (StatusCode::SERVICE_UNAVAILABLE, "AUTHORIZATION_UNAVAILABLE"),
+            Self::RevisionNotReached(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "REVISION_NOT_REACHED")
+            }
         }
     }
 
@@ -111,7 +127,12 @@ impl HttpError {
                 (X_CONTENT_TYPE_OPTIONS, "nosniff"),
                 (CACHE_CONTROL, "no-store"),
             ],
-            Self::Undecided(_) => &[(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")],
+            Self::Undecided(_) | Self::RevisionWaits => {
+                &[(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")]
+            }
+            Self::MinimumRevision(_) => &[(CACHE_CONTROL, "no-store")],
+            // A source has been checked or loaded by then.
+            Self::RevisionNotReached(_) => &[(RETRY_AFTER, "2"), (CACHE_CONTROL, "no-store")],
         };
         let headers = headers
             .iter()

@@ -26,6 +26,9 @@ pub struct ConnectionLimits {
     pub write_timeout: Duration,
     /// Time to drain: for running requests to finish after a shutdown is requested.
     pub shutdown_grace: Duration,
+    /// Time after a shutdown is requested for which connections of HTTP/1.1 without a running request
+    /// stay open. A request that a client sends meanwhile is answered, with `Connection: close`.
+    pub idle_grace: Duration,
     /// Maximum number of TLS handshakes in progress, of which one address or /64 network may have
     /// the same part as of connections. For a further one, the handshake that began earliest is
     /// given up: a client may make the server hold 64 KiB for one that it never completes.
@@ -76,6 +79,7 @@ impl Default for ConnectionLimits {
             request_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(10),
+            idle_grace: Duration::from_secs(1),
             handshakes: 1024,
             handshake_timeout: Duration::from_secs(10),
             http2: Http2Limits::default(),

@@ -98,7 +98,7 @@ impl Listener {
         options.connections.set(&slots);
 
         // Each connection holds a receiver, so that the sender notices when the last one is closed.
-        let open = watch::Sender::new(());
+        let open = watch::Sender::new(false);
         let mut shutdown = pin!(shutdown);
         loop {
             let (stream, peer) = tokio::select! {
@@ -120,8 +120,8 @@ impl Listener {
 
 /// Asks open connections to end after their running requests, and waits for the last one, at most
 /// for the grace period.
-async fn drain(open: &watch::Sender<()>, grace: Duration) {
-    open.send_replace(());
+async fn drain(open: &watch::Sender<bool>, grace: Duration) {
+    open.send_replace(true);
     if timeout(grace, open.closed()).await.is_err() {
         tracing::warn!(
             grace_seconds = grace.as_secs_f64(),

@@ -20,6 +20,7 @@ use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::service::TowerToHyperService;
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::allowed_hosts::AllowedHosts;
@@ -73,11 +74,13 @@ impl ConnectionServices {
     /// Returns the service of an HTTP/1.1 connection. It adds the [`Peer`](admission::Peer) and the
     /// extensions of the client's certificate to each request, and marks the connection as busy
     /// from the headers of a request to the end of its response; a WebSocket keeps the extensions
-    /// of its request, and with them the connection busy.
+    /// of its request, and with them the connection busy. While the server shuts down, responses end
+    /// the connection.
     pub(crate) fn http1(
         self,
         slot: &Arc<ConnectionSlot>,
         client: Extensions,
+        closing: watch::Receiver<bool>,
     ) -> impl Service<
         Request<Incoming>,
         Response = Response<Http1Body>,
@@ -86,6 +89,7 @@ impl ConnectionServices {
     > + use<> {
         let slot = Arc::clone(slot);
         service_fn(move |mut request: Request<Incoming>| {
+            let closing = closing.clone();
             let busy = slot.mark_busy();
             // Besides the upgrade of the connection, hyper's extensions hold the names of the
             // headers in the case in which the client wrote them.
@@ -104,6 +108,9 @@ impl ConnectionServices {
                     // sent it, such as gql for Python.
                     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
                         response.extensions_mut().extend(header_case);
+                    } else if *closing.borrow() {
+                        let close = HeaderValue::from_static("close");
+                        response.headers_mut().insert(CONNECTION, close);
                     }
                     response.map(|body| Http1Body::new(body, busy))
                 })

@@ -26,7 +26,7 @@ pub(crate) type RefreshResult = Result<Digest, Arc<LoadError>>;
 /// Error of a refresh request. The served content is unchanged.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// The loader has no such catalog, or has been stopped.
+    /// The loader has no such catalog, does not load it again, or has been stopped.
     #[error("the catalog is not loaded")]
     NotLoaded,
     /// The source cannot be loaded.
@@ -92,8 +92,14 @@ impl PendingRefreshes {
         attempt.requested == *self.requested.borrow()
     }
 
-    /// Adds a request, and wakes the task of the source.
+    /// Adds a request, and wakes the task of the source. If the task has ended, because the source
+    /// does not change any more, dropping the request tells the caller.
     pub(crate) fn add(&mut self, respond: oneshot::Sender<RefreshResult>) {
+        // Callers that have given up must not take memory until the source responds.
+        self.waiting.retain(|(_, respond)| !respond.is_closed());
+        if self.requested.is_closed() {
+            return;
+        }
         self.wake();
         self.waiting.push((*self.requested.borrow(), respond));
     }

@@ -101,6 +101,13 @@ impl ChangeLog {
         Digest::parse(&self.sets().next()?.to)
     }
 
+    /// Returns whether a change set leads to a content.
+    pub fn has_content(&self, content: &Digest) -> bool {
+        // Quotes within names are escaped, so that no name has this text.
+        let member = format!("\"to\":\"{content}\"");
+        memmem::find(&self.0, member.as_bytes()).is_some()
+    }
+
     /// Returns the change sets, latest first.
     pub fn sets(&self) -> impl Iterator<Item = ChangeSet> {
         self.lines().rev().filter_map(parse)

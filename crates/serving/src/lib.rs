@@ -6,6 +6,7 @@
 mod cache;
 mod change_log;
 mod history;
+mod minimum_revision;
 mod name;
 mod read_barrier;
 mod status;
@@ -30,6 +31,7 @@ pub use change_log::{
     PackageChanges,
 };
 pub use history::{History, RememberedContent};
+pub use minimum_revision::{MAX_MINIMUM_REVISIONS, MinimumRevision, MinimumRevisionError};
 pub use name::{CatalogName, CatalogNameError};
 pub use read_barrier::{QUEUED_READS, ReadBarrier, WaitingRead, read_barrier};
 pub use status::{
@@ -582,20 +584,19 @@ impl Revision {
     /// Computes the digest of everything that a response about one catalog can depend on: the
     /// content, its files, the positions of its problems, and its metadata.
     fn from_catalog(name: &str, content: &Content, metadata: &CatalogMetadata) -> Self {
-        // Compressed forms are other representations of the same bytes.
+        // Compressed forms are other representations of the same bytes. Each replica reads a content
+        // at another time, and responses of all have the same validators.
         let Content {
             catalog,
             digest,
             encodings: _,
             image,
-            last_unpacked,
+            last_unpacked: _,
         } = content;
         // `Debug` quotes texts, so that no two lists of parts are the same text.
         let files = catalog.files().collect::<Vec<_>>();
         let problems = catalog.problems();
-        let parts = format!(
-            "{name:?}{digest:?}{image:?}{last_unpacked:?}{metadata:?}{files:?}{problems:?}"
-        );
+        let parts = format!("{name:?}{digest:?}{image:?}{metadata:?}{files:?}{problems:?}");
         Self(Sha256::digest(parts).into())
     }
 

@@ -292,6 +292,9 @@ class Cache:
         reached = self.reached(callers)
         self.bar(reached == 10, f'10 reads with credentials: {reached} reached a replica')
         digest = json.loads(data_of(self.get(PAGE[0])[2]))['catalogs'][0]['digest']
+        seen = {'Catalogql-Minimum-Revision': f'example={digest}'}
+        reached = self.reached(lambda: [self.get(PAGE[0], seen) for _ in range(3)])
+        self.bar(reached == 3, f'3 reads with a minimum revision: {reached} reached a replica')
         pinned = f'{{catalog(name:"example",digest:"{digest}"){{packages{{totalCount}}}}}}'
 
         def three_times():

@@ -377,6 +377,7 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         request_timeout: request,
         write_timeout: stall,
         shutdown_grace: end,
+        idle_grace,
         handshakes,
         handshake_timeout: handshake,
         http2,
@@ -399,6 +400,7 @@ fn connection_limits() -> Vec<(&'static str, String)> {
         ("request", format!("{} s", request.as_secs())),
         ("stall", format!("{} s", stall.as_secs())),
         ("end", format!("{} s", end.as_secs())),
+        ("idle end", seconds(idle_grace)),
         ("piece of a body", http_server::FAIR_BYTES.to_string()),
         ("TLS handshakes", handshakes.to_string()),
         ("TLS handshake", format!("{} s", handshake.as_secs())),
@@ -415,6 +417,21 @@ fn connection_limits() -> Vec<(&'static str, String)> {
 
 fn http_limits() -> Vec<(&'static str, String)> {
     vec![
+        (
+            "minimum revisions",
+            serving::MAX_MINIMUM_REVISIONS.to_string(),
+        ),
+        ("revision wait", seconds(catalog_server::REVISION_WAIT)),
+        (
+            "waits for revisions",
+            catalog_server::WAITING_REQUESTS.to_string(),
+        ),
+        ("revision check", seconds(catalog_server::CHECK_INTERVAL)),
+        (
+            "revision check time",
+            seconds(catalog_server::CHECK_TIMEOUT),
+        ),
+        ("named contents", catalog_server::NAMED_CONTENTS.to_string()),
         ("target", catalogd_http::MAX_TARGET_BYTES.to_string()),
         ("ranges", catalogd_http::MAX_RANGES.to_string()),
         (

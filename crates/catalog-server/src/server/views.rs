@@ -19,6 +19,7 @@ use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, ServerInfo};
 use graphql_http::{GraphqlHttp, GraphqlHttpSettings, TransportMetrics};
 use http_server::{add_span_attributes, cors};
+use loading::Refresher;
 use pages::Pages;
 use serving::{Catalogs, ReadBarrier, Visibility};
 
@@ -26,6 +27,7 @@ use super::assistants;
 use super::manifests::ImageManifests;
 use crate::access::{self, AccessControl};
 use crate::args::{DocumentArgs, LimitArgs, ServerArgs};
+use crate::minimum_revisions::{self, MinimumRevisions};
 use crate::shared_caches::SharedCaches;
 
 /// Parts that the views are built from.
@@ -40,6 +42,8 @@ pub(super) struct ViewParts<'a> {
     pub(super) is_traced: bool,
     /// Fetches manifests that catalogs do not have; `None` fetches none.
     pub(super) bundle_images: Option<BundleImages>,
+    /// Loads the source of a catalog of which a client has seen a content that is unknown here.
+    pub(super) refresher: Refresher,
     /// Lets reads of whole catalogs wait for the status in the cluster.
     pub(super) read_barrier: Option<ReadBarrier>,
 }
@@ -65,6 +69,7 @@ impl Views {
             guard,
             is_traced,
             bundle_images,
+            refresher,
             read_barrier,
         } = parts;
         // With a guard, views see nothing by themselves: a route that the guard does not know shows
@@ -103,6 +108,7 @@ impl Views {
                 catalogd_http::parse_catalog,
             )
         });
+        let revisions = MinimumRevisions::new(reader.clone(), refresher, read_barrier.clone());
         let routes = routes(
             &graphql,
             alpha.as_ref(),
@@ -118,6 +124,8 @@ impl Views {
         } else {
             routes
         };
+        // Within the guard, which inserts the catalogs that the caller may see.
+        let routes = minimum_revisions::layer(routes, revisions);
         let routes = match guard {
             Some(guard) => access::guard(routes, guard),
             None => routes,

@@ -102,6 +102,7 @@ fn limits() -> ConnectionLimits {
         request_timeout: TOO_LONG,
         write_timeout: TOO_LONG,
         shutdown_grace: TOO_LONG,
+        idle_grace: SHORT,
         ..ConnectionLimits::default()
     }
 }
@@ -445,6 +446,30 @@ async fn the_end_waits_for_requests_and_for_nothing_else() {
         TcpStream::connect(server.address).await.is_err(),
         "nobody listens any more"
     );
+}
+
+#[tokio::test]
+async fn a_request_that_is_on_its_way_at_the_end_is_answered_and_ends_its_connection() {
+    let server = Server::start(ConnectionLimits {
+        idle_grace: TOO_LONG,
+        ..limits()
+    })
+    .await;
+    let mut silent = server.connect().await;
+    let mut idle = server.connect().await;
+    send(&mut idle, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    let mut byte = [0; 1];
+    idle.peek(&mut byte).await.unwrap();
+    server.end.send(()).unwrap();
+    // Nobody listens once the server ends.
+    while TcpStream::connect(server.address).await.is_ok() {}
+    for stream in [&mut silent, &mut idle] {
+        send(stream, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        let received = rest(stream).await;
+        assert!(received.ends_with("ok\n"), "{received}");
+        assert!(received.contains("connection: close"), "{received}");
+    }
+    timeout(TOO_LONG, server.done).await.unwrap().unwrap();
 }
 
 #[tokio::test]
