@@ -50,8 +50,10 @@ def main():
         left.plot(counts, [figures["started again"][name] for figures in measured], marker="o", label=label)
     left.plot(counts, [figures["store"]["indexes, MiB"] for figures in measured], marker="o", label="indexes on disk (MiB)")
     panel(right, "a request over HTTP (µs, median)")
+    # A request that is refused has no figure, and no point.
     for name in REQUESTS:
         right.plot(counts, [figures["started again"][f"{name}, µs"] for figures in measured], marker="o", label=name)
+    right.set_ylim(100, 10_000)
     for axes in (left, right):
         axes.set_xticks(counts, counts)
         axes.minorticks_off()

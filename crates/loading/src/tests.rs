@@ -357,15 +357,15 @@ async fn a_server_reads_with_low_priority_and_a_command_with_that_of_its_process
     async fn niceness_of_reading(pipeline: LoadPipeline, folders: &Folders) -> i32 {
         let reading = Arc::new(Mutex::new(None));
         let seen = Arc::clone(&reading);
-        current(pipeline, folders, move |step, _, _| {
+        let progress = move |step, _, _| {
             if step == LoadStep::Read {
                 // Of the calling thread.
                 let niceness = rustix::process::getpriority_process(None).unwrap();
                 *seen.lock().unwrap() = Some(niceness);
             }
-        })
-        .await
-        .unwrap();
+        };
+        let loaded = Box::pin(current(pipeline, folders, progress)).await;
+        loaded.unwrap();
         reading.lock().unwrap().expect("the source is read")
     }
 
