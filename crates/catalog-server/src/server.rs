@@ -230,6 +230,7 @@ impl Server {
             is_traced: observation.traces.is_some(),
             bundle_images,
             read_barrier,
+            ready: ready.clone(),
         })?;
 
         let shared = ListenerParts {
