@@ -125,7 +125,6 @@ class Replica:
         if self.host:
             command = self.host.command(*command)
         self.process = self.on.start(self.name, command, env=self.site.s3.environment() | self.own)
-        self.began = time.monotonic()
 
     def kill(self):
         kill(self.process)
