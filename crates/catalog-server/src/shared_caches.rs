@@ -70,7 +70,7 @@ mod tests {
     use axum::body::Body;
     use axum::http::StatusCode;
     use axum::http::header::RETRY_AFTER;
-    use axum::response::IntoResponse as _;
+    use axum::response::IntoResponse;
 
     use super::*;
 

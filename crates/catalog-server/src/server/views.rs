@@ -131,9 +131,7 @@ impl Views {
             routes.layer(cors(&args.cors_origin))
         };
         let routes = match shared_caches {
-            Some(caches) => {
-                routes.layer(from_fn_with_state(caches, SharedCaches::run))
-            }
+            Some(caches) => routes.layer(from_fn_with_state(caches, SharedCaches::run)),
             None => routes,
         };
         Ok(Self {
