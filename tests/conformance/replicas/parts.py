@@ -280,7 +280,7 @@ def faults_of(site, chance):
 
 
 class Callers:
-    """Two callers with different rights and one without, at a server of their own behind a Varnish of its own."""
+    """Two callers with different rights and one without, at two servers of their own behind a Varnish of its own."""
 
     def __init__(self, on, site, program):
         self.on, self.site = on, site
@@ -299,12 +299,14 @@ class Callers:
             self.cluster.kubectl('create', 'clusterrolebinding', name, f'--clusterrole={name}', f'--serviceaccount=default:{name}')
         self.tokens = {}
         self.rotate()
-        self.server = Replica(on, site, 'callers', None, ['--auth=delegated'], {'KUBECONFIG': self.cluster.facts['kubeconfig']})
-        self.server.start()
-        self.server.ready()
-        site.others.append(self.server)
-        self.varnish = Varnish(on, 'varnish-callers', [self.server] * 3)
-        self.answers, self.wrong = 0, []
+        access = {'KUBECONFIG': self.cluster.facts['kubeconfig']}
+        self.servers = [Replica(on, site, f'callers-{number}', None, ['--auth=delegated'], access) for number in range(2)]
+        for server in self.servers:
+            server.start()
+            server.ready()
+        site.others += self.servers
+        self.varnish = Varnish(on, 'varnish-callers', [*self.servers, self.servers[0]])
+        self.answers, self.wrong, self.failed = 0, [], []
 
     def rotate(self):
         for name, catalogs in self.rights.items():
@@ -325,7 +327,7 @@ class Callers:
                 answer = await connection.get(path_of('names'), headers)
                 self.judge(name, answer)
             except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
-                self.wrong.append(f'{name}: {error!r}')
+                self.failed.append(f'{name}: {error!r}')
             if not own:
                 connection.close()
             await asyncio.sleep(0.2)
@@ -333,6 +335,9 @@ class Callers:
     def judge(self, name, answer):
         self.answers += 1
         expected = self.rights[name]
+        if answer.status == 503:
+            self.failed.append(f'{name}: {answer.status} {answer.headers} {answer.body[:300]}')
+            return
         if not expected:
             if answer.status != 401 and (answer.status != 200 or b'moving' in answer.body or b'steady' in answer.body):
                 self.wrong.append(f'{name}: {answer.status} {answer.body[:300]}')

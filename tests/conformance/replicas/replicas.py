@@ -144,7 +144,7 @@ class Run:
     async def sample(self):
         """Memory and descriptors of each process."""
         while True:
-            for replica in [*self.site.replicas, *([self.callers.server] if self.callers else [])]:
+            for replica in [*self.site.replicas, *(self.callers.servers if self.callers else [])]:
                 pid = replica.process.pid
                 with contextlib.suppress(OSError, TypeError):
                     found = anonymous(pid), len(os.listdir(f'/proc/{pid}/fd'))
@@ -282,8 +282,9 @@ class Run:
         bar(times and times[-1] <= RECOVERY, f'after a fault, a new content was served and seen after {spread(times)}')
         if self.callers:
             bar(
-                not self.callers.wrong,
-                f'{self.callers.answers:,} answers to callers with rights of their own: {len(self.callers.wrong)} wrong',
+                not self.callers.wrong and not self.callers.failed,
+                f'{self.callers.answers:,} answers to callers with rights of their own: {len(self.callers.wrong)} wrong, '
+                f'{len(self.callers.failed)} failed',
             )
         held += self.memory()
         print('\n| fault | times | slowest read | failed reads | new content after |\n|---|---|---|---|---|')
@@ -293,7 +294,7 @@ class Run:
             print(f'| {name} | {len(self.recoveries[name])} | {slowest:.1f} s | {failed} | {max(self.recoveries[name]):.1f} s |')
         print(f'\nslowest read without a fault: {readers.slowest["calm"]:.1f} s')
         print(f'{self.purges} purges; {self.refused} pushes failed; {dict(counts)}')
-        for text in [*readers.examples, *self.contents.wrong[:10], *(self.callers.wrong[:10] if self.callers else [])]:
+        for text in [*readers.examples, *self.contents.wrong[:10], *(self.callers.wrong[:10] + self.callers.failed[:10] if self.callers else [])]:
             print(f'  {text[:1000]}')
         return all(held)
 
