@@ -194,7 +194,10 @@ class Stage:
 
 def end(process):
     if process.stdin:
+        # It ends by itself, with what it has started.
         process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(30)
     process.terminate()
     try:
         process.wait(30)
