@@ -10,7 +10,7 @@ BUILT := $(or $(CARGO_TARGET_DIR),target)
 SKIPPED := $(abspath $(BUILT))/skipped-tests.txt
 
 # How long `make soak` takes.
-MINUTES ?= 15
+MINUTES ?= 10
 
 # Where `make run` listens; port 0 is any that is free.
 LISTEN ?= 127.0.0.1:8080
@@ -86,13 +86,14 @@ bench-http: benches/peers/graphql-js/node_modules benches/peers/mercurius/node_m
 	python3 benches/http/tls.py $(BUILT)/release/catalogql
 	python3 benches/http/access.py $(BUILT)/release/catalogql
 
-soak: ## Keep a controller busy with good and bad clients for MINUTES=15 and watch memory and descriptors (needs openssl and h2load)
-	cargo build --release --locked
+soak: ## Keep a controller busy with good and bad clients, then three replicas behind Varnish under faults, for MINUTES=10 in all; watch memory and descriptors (needs openssl, h2load and Go)
+	cargo build --release --locked --features shared-store
 	cargo build --locked --package testing --example cluster
-	python3 benches/http/soak.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $(MINUTES)
+	python3 benches/http/soak.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $$(($(MINUTES) / 2))
+	tests/conformance/replicas/replicas.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $$(($(MINUTES) / 2))
 
 conformance: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
-conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, nginx, Varnish, HAProxy, DuckDB, DataFusion, MCP clients, and upstream's programs as clients
+conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, nginx, Varnish, HAProxy, replicas under faults, DuckDB, DataFusion, MCP clients, and upstream's programs as clients
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	cargo build --locked --features export-parquet,mcp,shared-store,signatures-gpg,source-git
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
@@ -120,6 +121,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/mcp/mcp.py $(BUILT)/debug/catalogql
 	tests/conformance/feeds/feeds.py $(BUILT)/debug/catalogql
 	tests/conformance/shared-store/shared_store.py $(BUILT)/debug/catalogql
+	tests/conformance/replicas/replicas.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster 3
 	CATALOGQL_CHAOS=$${CATALOGQL_CHAOS:-38:50:60} cargo test --locked --test cluster chaos -- --nocapture
 	tests/conformance/federation/federation.mjs $(BUILT)/debug/catalogql
 	@tests/skipped.sh $(SKIPPED)

@@ -14,9 +14,25 @@ probe ready {
   .initial = 1;
 }
 
-backend one { .host = "127.0.0.1"; .port = "8081"; .probe = ready; }
-backend two { .host = "127.0.0.1"; .port = "8082"; .probe = ready; }
-backend three { .host = "127.0.0.1"; .port = "8083"; .probe = ready; }
+# A replica that answers no more is left after a second, or after more than the 5 seconds of --max-seconds.
+backend one {
+  .host = "127.0.0.1"; .port = "8081";
+  .probe = ready;
+  .connect_timeout = 1s;
+  .first_byte_timeout = 6s;
+}
+backend two {
+  .host = "127.0.0.1"; .port = "8082";
+  .probe = ready;
+  .connect_timeout = 1s;
+  .first_byte_timeout = 6s;
+}
+backend three {
+  .host = "127.0.0.1"; .port = "8083";
+  .probe = ready;
+  .connect_timeout = 1s;
+  .first_byte_timeout = 6s;
+}
 
 acl purgers {
   "127.0.0.1";
@@ -87,9 +103,20 @@ sub vcl_backend_response {
     set beresp.grace = 1h;
     set beresp.keep = 1h;
   }
+  # The replica is starting, or has too much to do: the next one is asked.
+  if (beresp.status == 503 && bereq.retries < 2 && (bereq.method == "GET" || bereq.method == "HEAD")) {
+    return (retry);
+  }
   # An error does not replace a response.
   if (beresp.status >= 500 && bereq.is_bgfetch) {
     return (abandon);
+  }
+}
+
+# A replica that ended is asked until the probe notices it. The next one is asked instead.
+sub vcl_backend_error {
+  if (bereq.retries < 2 && (bereq.method == "GET" || bereq.method == "HEAD")) {
+    return (retry);
   }
 }
 

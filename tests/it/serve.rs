@@ -2,11 +2,16 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
+use testing::fixed_port;
 
-use crate::support::{ARGO, ETCD, Folders, Server, catalogql, exchange, get, graphql, run};
+use crate::support::{
+    ARGO, ETCD, Folders, Server, catalogql, eventually, exchange, get, graphql, run, send_request,
+};
 
 const CATALOGS: &str =
     "{ catalogs { name priority displayName publisher packages { nodes { name } } } }";
@@ -477,6 +482,45 @@ fn shared_caches_may_reuse_responses_for_the_time_that_the_flag_says() {
         let control = control(&shared, path).unwrap_or_default();
         assert!(!control.contains("s-maxage"), "{path}: {control}");
     }
+}
+
+#[test]
+fn shared_caches_get_nothing_to_reuse_until_every_catalog_was_loaded_once() {
+    let folders = Folders::new();
+    folders.catalog("quick", ETCD);
+    // A registry that never answers.
+    let registry = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = registry.local_addr().unwrap().to_string();
+    // The address is printed once the server is ready.
+    let address = SocketAddr::from(([127, 0, 0, 1], fixed_port()));
+    let mut server = catalogql()
+        .args(["serve", &folders.text("quick")])
+        .arg(format!("slow={host}/ns/slow:v1"))
+        .args(["--insecure-registry", &host, "--shared-cache-max-age=5s"])
+        .args(["--listen", &address.to_string()])
+        .args(["--store", &folders.text("store")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually(|| {
+        TcpStream::connect(address).ok()?;
+        (graphql(address, PACKAGES) == packages(&[("quick", &["etcd"])])).then_some(())
+    });
+    let json = [("accept", "application/json")];
+    let read = |target| send_request(address, "GET", target, &json);
+    let refused = read("/graphql?query=%7Bcatalogs%7Bname%7D%7D");
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.header("cache-control").as_deref(), Some("no-store"));
+    assert_eq!(refused.header("retry-after").as_deref(), Some("1"));
+    let body: Value = serde_json::from_slice(&refused.body).unwrap();
+    assert_eq!(body["errors"][0]["extensions"]["code"], "NOT_READY");
+    // No cache stores these.
+    let volatile = read("/graphql?query=%7BcatalogStatuses%7Bname%7D%7D");
+    assert_eq!(volatile.status, 200);
+    assert_eq!(read("/catalogs/quick/api/v1/all").status, 200);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 #[test]

@@ -234,6 +234,7 @@ impl Server {
             bundle_images,
             refresher,
             read_barrier,
+            ready: ready.clone(),
         })?;
 
         let shared = ListenerParts {

@@ -26,6 +26,9 @@ pub enum HttpError {
     /// Every ordinary connection slot is taken by a busy connection.
     #[error("as many connections are open as may be: try again")]
     Overloaded,
+    /// Catalogs are loading for the first time, so that the response would lack them.
+    #[error("catalogs are loading for the first time: try again")]
+    NotReady,
     /// The caller has no valid credentials.
     #[error("Unauthorized")]
     Unauthenticated,
@@ -81,6 +84,7 @@ impl HttpError {
             Self::Overloaded | Self::RevisionWaits => {
                 (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED")
             }
+            Self::NotReady => (StatusCode::SERVICE_UNAVAILABLE, "NOT_READY"),
             Self::Unauthenticated => (StatusCode::UNAUTHORIZED, "UNAUTHENTICATED"),
             Self::Forbidden(_) => (StatusCode::FORBIDDEN, "FORBIDDEN"),
             Self::Undecided(_) => (StatusCode::SERVICE_UNAVAILABLE, "AUTHORIZATION_UNAVAILABLE"),
@@ -127,7 +131,7 @@ impl HttpError {
                 (X_CONTENT_TYPE_OPTIONS, "nosniff"),
                 (CACHE_CONTROL, "no-store"),
             ],
-            Self::Undecided(_) | Self::RevisionWaits => {
+            Self::Undecided(_) | Self::NotReady | Self::RevisionWaits => {
                 &[(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")]
             }
             Self::MinimumRevision(_) => &[(CACHE_CONTROL, "no-store")],

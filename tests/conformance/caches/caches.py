@@ -54,17 +54,18 @@ CODINGS = ['gzip, deflate, br, zstd', 'gzip', 'gzip, deflate', 'identity', None]
 
 def programs():
     """The folder of the programs, and their environment."""
-    folder = Path.home() / '.cache/catalogql/caches'
-    if not (folder / 'done').exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(['apt-get', 'download', *PACKAGES], cwd=folder, capture_output=True, check=False)
-        if done.returncode != 0:
-            stage.skip('nginx, Varnish and HAProxy', 'apt-get install nginx varnish haproxy')
-        for package in folder.glob('*.deb'):
-            run('dpkg', '-x', package, folder)
-        (folder / 'done').touch()
+    folder = stage.unpacked('caches', PACKAGES, 'nginx, Varnish and HAProxy', 'apt-get install nginx varnish haproxy')
     libraries = folder / 'usr/lib/x86_64-linux-gnu'
     return folder, {'LD_LIBRARY_PATH': f'{libraries}:{folder}/usr/lib/varnish'}
+
+
+def start_varnish(on, recipe, listen, name='varnish', command=list):
+    """Starts Varnish with a recipe. `command` makes the command line that is run."""
+    folder, environment = programs()
+    modules = folder / 'usr/lib/x86_64-linux-gnu/varnish/vmods'
+    program = [folder / 'usr/sbin/varnishd', '-F', '-j', 'none', '-n', on.folder / name, '-a', listen]
+    options = ['-p', f'vmod_path={modules}', '-f', recipe, '-s', 'malloc,64m']
+    return on.start(name, command([*program, *options]), env=environment)
 
 
 def path_of(query):
@@ -337,15 +338,7 @@ def main():
         def varnish(port, ports):
             recipe = on.folder / 'varnish.vcl'
             recipe.write_text(with_ports((RECIPES / 'varnish.vcl').read_text(), port, ports))
-            modules = folder / 'usr/lib/x86_64-linux-gnu/varnish/vmods'
-            on.start(
-                'varnish',
-                [
-                    folder / 'usr/sbin/varnishd', '-F', '-j', 'none', '-n', on.folder / 'varnish', '-a', f'127.0.0.1:{port}',
-                    '-p', f'vmod_path={modules}', '-f', recipe, '-s', 'malloc,64m',
-                ],
-                env=environment,
-            )
+            start_varnish(on, recipe, f'127.0.0.1:{port}')
 
         def nginx(port, ports):
             recipe = with_ports((RECIPES / 'nginx.conf').read_text(), port, ports).replace('/var/cache/nginx', str(on.folder))

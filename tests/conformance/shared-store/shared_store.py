@@ -359,4 +359,5 @@ def main():
             sys.exit(f'error: the ratio to a plain copy is {measured:.2f}, above {MAX_RATIO}')
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -83,6 +83,20 @@ def skip(missing, remedy):
     sys.exit(0)
 
 
+def unpacked(name, packages, missing, remedy):
+    """The folder in the user's cache into which Debian's packages are unpacked once. Ends the run as skipped where there are none."""
+    folder = Path.home() / '.cache/catalogql' / name
+    if not (folder / 'done').exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(['apt-get', 'download', *packages], cwd=folder, capture_output=True, check=False)
+        if done.returncode != 0:
+            skip(missing, remedy)
+        for package in folder.glob('*.deb'):
+            run('dpkg', '-x', package, folder)
+        (folder / 'done').touch()
+    return folder
+
+
 def run(*command, **options):
     done = subprocess.run([str(part) for part in command], capture_output=True, check=False, **options)
     if done.returncode != 0:
@@ -180,7 +194,10 @@ class Stage:
 
 def end(process):
     if process.stdin:
+        # It ends by itself, with what it has started.
         process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(30)
     process.terminate()
     try:
         process.wait(30)

@@ -1,6 +1,5 @@
 //! The views of the main listener: GraphQL, catalogd's APIs, the pages, and `/version`.
 
-use std::future::ready;
 use std::sync::Arc;
 
 use ::metrics::Label as _;
@@ -8,7 +7,7 @@ use alpha_graphql::AlphaGraphql;
 use anyhow::Context;
 use axum::Router;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use axum::middleware::map_response;
+use axum::middleware::from_fn_with_state;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use build_info::{ANSWERS_BUILD, BuildInfo};
@@ -18,7 +17,7 @@ use graphql::limits::Limits;
 use graphql::metrics::{OperationKind, RequestResult};
 use graphql::{Engine, ServerInfo};
 use graphql_http::{GraphqlHttp, GraphqlHttpSettings, TransportMetrics};
-use http_server::{add_span_attributes, cors};
+use http_server::{ServerReadiness, add_span_attributes, cors};
 use loading::Refresher;
 use pages::Pages;
 use serving::{Catalogs, ReadBarrier, Visibility};
@@ -46,6 +45,8 @@ pub(super) struct ViewParts<'a> {
     pub(super) refresher: Refresher,
     /// Lets reads of whole catalogs wait for the status in the cluster.
     pub(super) read_barrier: Option<ReadBarrier>,
+    /// Readiness of the server, for shared caches.
+    pub(super) ready: ServerReadiness,
 }
 
 /// The views of the main listener.
@@ -71,6 +72,7 @@ impl Views {
             bundle_images,
             refresher,
             read_barrier,
+            ready,
         } = parts;
         // With a guard, views see nothing by themselves: a route that the guard does not know shows
         // no catalog.
@@ -91,7 +93,7 @@ impl Views {
             engine.set_bundle_manifests(Arc::new(ImageManifests(images)));
         }
         let engine = Arc::new(engine);
-        let shared_caches = SharedCaches::new(args.shared_cache_max_age);
+        let shared_caches = SharedCaches::new(args.shared_cache_max_age, ready);
         // Responses that depend on the rights of a caller are in no shared cache.
         let has_surrogate_keys = shared_caches.is_some() && guard.is_none();
         let settings = GraphqlHttpSettings {
@@ -137,9 +139,7 @@ impl Views {
             routes.layer(cors(&args.cors_origin))
         };
         let routes = match shared_caches {
-            Some(caches) => {
-                routes.layer(map_response(move |response| ready(caches.apply(response))))
-            }
+            Some(caches) => routes.layer(from_fn_with_state(caches, SharedCaches::run)),
             None => routes,
         };
         Ok(Self {
