@@ -182,7 +182,7 @@ impl SharedStore {
                 tracing::info!(digest = %upload.digest, "skipping an upload to the shared store: no replica would load a content of this size");
                 SharedUpload::Dropped
             }
-            Some(upload) => self.upload_with_retries(&ticket, &upload).await,
+            Some(upload) => self.upload_with_retries(ticket, &upload).await,
             None => SharedUpload::Failed,
         };
         self.metrics.uploads[result].inc();
@@ -195,12 +195,12 @@ impl SharedStore {
         Some([pending, uploading])
     }
 
-    async fn upload_with_retries(&self, ticket: &UploadTicket, upload: &Upload) -> SharedUpload {
+    async fn upload_with_retries(&self, mut ticket: UploadTicket, upload: &Upload) -> SharedUpload {
         let digest = upload.digest;
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let error = match self.upload_once(ticket, upload).await {
+            let error = match self.upload_once(&ticket, upload).await {
                 Ok(Creation::Created) => {
                     tracing::info!(%digest, "content uploaded to the shared store");
                     return SharedUpload::Stored;
@@ -213,6 +213,8 @@ impl SharedStore {
                 return SharedUpload::Failed;
             }
             tracing::debug!(%digest, %error, attempts, "an upload to the shared store failed, trying again");
+            // The other replicas would serve the former content until the next attempt.
+            ticket.lease = None;
             let longest = UPLOAD_BACKOFF * (1 << (attempts - 1));
             sleep(longest.mul_f64(0.5 + fastrand::f64() / 2.0)).await;
         }

@@ -464,6 +464,23 @@ async fn an_upload_is_tried_again_a_few_times_and_then_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_others_do_not_wait_for_the_second_attempt_of_an_upload() {
+    let replicas = Replicas::new();
+    let [first, other] = [replicas.replica(), replicas.replica()];
+    let ticket = replicas.ticket(&first).await;
+    replicas.set(Fault::WriteFails);
+    let uploading = first.upload(ticket, async { Some(upload()) });
+    let finding = async {
+        replicas.released().await;
+        replicas.set(Fault::None);
+        // Before the second attempt, which would give it the content.
+        assert!(replicas.ticket(&other).await.lease.is_some());
+    };
+    tokio::join!(uploading, finding);
+    assert_eq!(uploads(&first), [("stored", 1)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn uploads_run_one_at_a_time_and_few_wait() {
     let replicas = Replicas::new();
     let replica = replicas.replica();
