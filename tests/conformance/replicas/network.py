@@ -29,7 +29,8 @@ def listens(address, port):
 
 class Host:
     def __init__(self, name, number):
-        self.name, self.address = name, f'10.77.0.{number}'
+        self.name = name
+        self.address = f'10.77.0.{number}'
         run('ip', 'netns', 'add', name)
         run('ip', 'link', 'add', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
         run('ip', 'link', 'set', name, 'master', 'hosts', 'up')

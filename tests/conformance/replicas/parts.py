@@ -36,9 +36,11 @@ DISK = 48 << 20
 
 class Registry:
     def __init__(self, on):
-        self.on, self.host = on, Host('registry', 22)
+        self.on = on
+        self.host = Host('registry', 22)
         self.address = f'{self.host.address}:5000'
-        self.users, self.authfile = on.folder / 'htpasswd', on.folder / 'auth.json'
+        self.users = on.folder / 'htpasswd'
+        self.authfile = on.folder / 'auth.json'
         self.configuration = on.folder / 'registry.yml'
         self.configuration.write_text(
             f'version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {on.folder}/registry}}}}\n'
@@ -76,7 +78,10 @@ class Registry:
 
 class S3:
     def __init__(self, on, program):
-        self.on, self.program, self.host, self.pair = on, program, Host('s3', 21), 0
+        self.on = on
+        self.program = program
+        self.host = Host('s3', 21)
+        self.pair = 0
         self.start()
         user = f'{self.keys()["AWS_ACCESS_KEY_ID"]}:{self.keys()["AWS_SECRET_ACCESS_KEY"]}'
         run('curl', '-sf', '-X', 'PUT', '--aws-sigv4', 'aws:amz:us-east-1:s3', '--user', user, f'http://{self.host.address}:9000/bucket')
@@ -105,12 +110,16 @@ class Replica:
     """A server on a host of its own, or on that of the run."""
 
     def __init__(self, on, site, name, host=None, more=(), environment=None):
-        self.on, self.site, self.name, self.host = on, site, name, host
+        self.on = on
+        self.site = site
+        self.name = name
+        self.host = host
         self.store = on.folder / f'{name}-store'
         self.store.mkdir()
         self.address, self.port = (host.address, 8080) if host else ('127.0.0.1', free_port())
         self.metrics = 8081 if host else free_port()
-        self.more, self.own = [*more], environment or {}
+        self.more = [*more]
+        self.own = environment or {}
 
     def start(self):
         registry = self.site.registry
@@ -156,7 +165,9 @@ class Varnish:
     """Varnish with the recipe, before these replicas."""
 
     def __init__(self, on, name, replicas, host=None):
-        self.on, self.name, self.host = on, name, host
+        self.on = on
+        self.name = name
+        self.host = host
         self.address, self.port = (host.address, 8080) if host else ('127.0.0.1', free_port())
         self.recipe = on.folder / f'{name}.vcl'
         text = (REPOSITORY / 'deploy/caches/varnish.vcl').read_text().replace('  "127.0.0.1";', f'  "127.0.0.1"; "{network.OWN}";')
@@ -190,12 +201,16 @@ class Site:
     """All that runs."""
 
     def __init__(self, on, program, s3_program):
-        self.on, self.program, self.clock = on, program, on.folder / 'clock'
+        self.on = on
+        self.program = program
+        self.clock = on.folder / 'clock'
         self.documents = on.folder / 'documents.json'
         self.documents.write_text(json.dumps(DOCUMENTS))
-        self.registry, self.s3 = Registry(on), S3(on, s3_program)
+        self.registry = Registry(on)
+        self.s3 = S3(on, s3_program)
         # Servers besides the replicas.
-        self.number, self.others = 0, []
+        self.number = 0
+        self.others = []
         stage.push_catalog(self.registry.address, 'steady', steady_blobs())
         self.push()
         self.replicas = [Replica(on, self, f'replica-{number}', Host(f'replica{number}', 11 + number)) for number in range(3)]
@@ -249,12 +264,18 @@ class Fault:
     """What begins a fault and what ends it. Two faults with one word in common are not made at one time."""
 
     def __init__(self, name, words, begin, end):
-        self.name, self.words, self.begin, self.end = name, set(words.split()), begin, end
+        self.name = name
+        self.words = set(words.split())
+        self.begin = begin
+        self.end = end
 
 
 def faults_of(site, chance):
     """The faults, with what each of them is about drawn from `chance`."""
-    killed, registry, s3, varnish = chance.choice(site.replicas[:2]), site.registry, site.s3, site.varnish
+    killed = chance.choice(site.replicas[:2])
+    registry = site.registry
+    s3 = site.s3
+    varnish = site.varnish
     stopped, apart, poor, hidden = (chance.choice(site.replicas) for _ in range(4))
     found = [
         Fault(f'{killed.name} killed', 'process', killed.kill, lambda: (killed.start(), killed.ready())),
@@ -283,7 +304,8 @@ class Callers:
     """Two callers with different rights and one without, at two servers of their own behind a Varnish of its own."""
 
     def __init__(self, on, site, program):
-        self.on, self.site = on, site
+        self.on = on
+        self.site = site
         self.cluster = stage.Cluster(on, program, 'callers')
         self.rights = {'one': ['moving'], 'two': ['steady'], 'anonymous': []}
         for name, catalogs in self.rights.items():
@@ -306,7 +328,9 @@ class Callers:
             server.ready()
         site.others += self.servers
         self.varnish = Varnish(on, 'varnish-callers', [*self.servers, self.servers[0]])
-        self.answers, self.wrong, self.failed = 0, [], []
+        self.answers = 0
+        self.wrong = []
+        self.failed = []
 
     def rotate(self):
         for name, catalogs in self.rights.items():

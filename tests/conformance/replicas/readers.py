@@ -87,14 +87,18 @@ def steady_blobs():
 
 class Answer:
     def __init__(self, status, headers, body):
-        self.status, self.headers, self.body = status, headers, body
+        self.status = status
+        self.headers = headers
+        self.body = body
 
 
 class Connection:
     """One connection that is kept, and opened again once it was closed."""
 
     def __init__(self, address, port):
-        self.address, self.port, self.streams = address, port, None
+        self.address = address
+        self.port = port
+        self.streams = None
 
     def close(self):
         if self.streams:
@@ -116,7 +120,8 @@ class Connection:
         try:
             async with asyncio.timeout(PATIENCE):
                 status, found = await self.send(path, headers, method)
-                reader, body = self.streams[0], b''
+                reader = self.streams[0]
+                body = b''
                 if found.get('transfer-encoding') == 'chunked':
                     while length := int(await reader.readuntil(b'\r\n'), 16):
                         body += await reader.readexactly(length)
@@ -136,9 +141,15 @@ class Contents:
     """What was pushed and who serves it. `wrong` has what must not be."""
 
     def __init__(self):
-        self.icons, self.digests, self.steady = {}, {}, set()
-        self.pushed, self.served, self.read = {}, {}, {}
-        self.known, self.wrong, self.watchers = {}, [], []
+        self.icons = {}
+        self.digests = {}
+        self.steady = set()
+        self.pushed = {}
+        self.served = {}
+        self.read = {}
+        self.known = {}
+        self.wrong = []
+        self.watchers = []
 
     def push(self, number):
         self.icons[hashlib.sha256(icon_of(number)).hexdigest().encode()] = number
@@ -156,7 +167,8 @@ class Contents:
         data = json.loads(body)
         if data.get('errors'):
             return None, data
-        numbers, digests = set(), set()
+        numbers = set()
+        digests = set()
         for content, version, icon, digest in MARKS.findall(body):
             if content or version:
                 numbers.add(int(content or version))
@@ -172,7 +184,8 @@ class Contents:
         if len(numbers) != 1 or len(digests) != 1 or not whole:
             self.wrong.append(f'{kind}: of {numbers}, {digests}: {body[:2000]}')
             return None, data
-        [number], [digest] = numbers, digests
+        [number] = numbers
+        [digest] = digests
         if self.digests.setdefault(digest, number) != number:
             self.wrong.append(f'{kind}: {digest} is of {self.digests[digest]}, not {number}: {body[:2000]}')
         return number, data
@@ -196,8 +209,11 @@ class Watcher:
     """Follows which content a replica serves, by a subscription at the replica."""
 
     def __init__(self, contents, address, port):
-        self.contents, self.address, self.port = contents, address, port
-        self.number, self.first = None, {}
+        self.contents = contents
+        self.address = address
+        self.port = port
+        self.number = None
+        self.first = {}
         contents.watchers.append(self)
 
     def set(self, number):
@@ -210,7 +226,8 @@ class Watcher:
 
     async def run(self):
         while True:
-            stream, other = Connection(self.address, self.port), Connection(self.address, self.port)
+            stream = Connection(self.address, self.port)
+            other = Connection(self.address, self.port)
             try:
                 status, _ = await stream.send(path_of('changes'), {'Accept': 'text/event-stream'})
                 if status == 200:
@@ -237,18 +254,27 @@ class Reader:
     __slots__ = ('headers', 'icon', 'page', 'tag')
 
     def __init__(self, headers):
-        self.headers, self.tag, self.page, self.icon = headers, None, None, None
+        self.headers = headers
+        self.tag = None
+        self.page = None
+        self.icon = None
 
 
 class Readers:
     """Many readers over fewer connections. Each reads a page, thinks, and comes again."""
 
     def __init__(self, contents, faults, address, port):
-        self.contents, self.faults, self.address, self.port = contents, faults, address, port
+        self.contents = contents
+        self.faults = faults
+        self.address = address
+        self.port = port
         self.counts = collections.Counter()
-        self.failed, self.cut = collections.Counter(), collections.Counter()
-        self.examples, self.slowest = [], collections.Counter()
-        self.began, self.chance = set(), random.Random(1)
+        self.failed = collections.Counter()
+        self.cut = collections.Counter()
+        self.examples = []
+        self.slowest = collections.Counter()
+        self.began = set()
+        self.chance = random.Random(1)
         # Whether connections to the cache are cut, because the cache is started again.
         self.interrupted = False
 
@@ -258,7 +284,8 @@ class Readers:
     async def ask(self, connection, reader, path, tag=None):
         """An answer, or `None` if there is none."""
         headers = reader.headers | ({'If-None-Match': tag} if tag else {})
-        began, during = time.monotonic(), self.during()
+        began = time.monotonic()
+        during = self.during()
         try:
             answer = await connection.get(path, headers)
         except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
@@ -294,7 +321,8 @@ class Readers:
                 return False
             digest = next(one['digest'] for one in data['catalogs'] if one['name'] == 'moving')
             url = next(one['icon']['url'] for one in data['packages']['nodes'] if one['icon'])
-            reader.tag, reader.page = answer.headers['etag'], (number, digest, url)
+            reader.tag = answer.headers['etag']
+            reader.page = (number, digest, url)
         self.contents.saw(reader.page[0], began)
         return True
 

@@ -43,16 +43,32 @@ from parts import Callers, Fault, Site, faults_of
 from readers import MAX_AGE, Connection, Contents, Readers, Watcher, path_of
 from stage import Stage
 
-READERS, CONNECTIONS = 20_000, 100
+READERS = 20_000
+CONNECTIONS = 100
 
-# Seconds between two pages of a reader, on average; between two contents; between two faults, and of a fault.
-THINK, PUSH, CALM, FAULT = 66, 6, 14, (8, 14)
+# Seconds between two pages of a reader, on average.
+THINK = 66
 
-# Least share of reads that reach no replica, and most seconds until all see a new content, and until all is as it was after a fault.
-SHARE, SEEN, RECOVERY = 99, 5, 30
+# Seconds between two contents.
+PUSH = 6
 
-# What memory may differ, as a share and in bytes, and how many descriptors may come.
-SLACK, SLACK_BYTES, SLACK_DESCRIPTORS = 0.05, 4 << 20, 10
+# Seconds between two faults, and the least and most seconds of a fault.
+CALM = 14
+FAULT = (8, 14)
+
+# Least percentage of reads that reach no replica.
+SHARE = 99
+
+# Most seconds until all see a new content.
+SEEN = 5
+
+# Most seconds after a fault until all is as it was.
+RECOVERY = 30
+
+# Most growth of memory, as a share and in bytes, and of descriptors.
+SLACK = 0.05
+SLACK_BYTES = 4 << 20
+SLACK_DESCRIPTORS = 10
 
 # Counters of requests that readers send.
 REQUESTS = re.compile(rb'^catalogql_http_requests_total\{[^}]*handler="(?:graphql|icon)"[^}]*\} (\d+)', re.MULTILINE)
@@ -62,14 +78,23 @@ class Run:
     """What goes on at one time, and what is counted."""
 
     def __init__(self, site, callers, minutes, seed):
-        self.site, self.callers, self.seconds, self.chance = site, callers, minutes * 60, random.Random(seed)
-        self.contents, self.active = Contents(), set()
+        self.site = site
+        self.callers = callers
+        self.seconds = minutes * 60
+        self.chance = random.Random(seed)
+        self.contents = Contents()
+        self.active = set()
         self.watchers = [Watcher(self.contents, replica.address, replica.port) for replica in site.replicas]
         self.readers = Readers(self.contents, self.active, site.varnish.address, site.varnish.port)
         self.contents.push(site.number)
-        self.reached, self.last = 0, {}
-        self.is_calm, self.seen, self.recoveries, self.refused = True, [], {}, 0
-        self.samples, self.purges = {}, 0
+        self.reached = 0
+        self.last = {}
+        self.is_calm = True
+        self.seen = []
+        self.recoveries = {}
+        self.refused = 0
+        self.samples = {}
+        self.purges = 0
         # Whether the next content is pushed at once.
         self.hurries = False
         self.began = time.monotonic()
@@ -109,7 +134,8 @@ class Run:
 
     async def purge(self):
         """Purges as the page about caches says: when all replicas have the new content."""
-        connection, purged = None, None
+        connection = None
+        purged = None
         while True:
             numbers = {watcher.number for watcher in self.watchers} - {None}
             if len(numbers) == 1 and numbers != {purged}:
@@ -136,7 +162,8 @@ class Run:
                 finally:
                     connection.close()
                 found = REQUESTS.findall(answer.body)
-                total, before = sum(map(int, found)), self.last.get(replica.process.pid, 0)
+                total = sum(map(int, found))
+                before = self.last.get(replica.process.pid, 0)
                 self.reached += total - before
                 self.last[replica.process.pid] = total
             await asyncio.sleep(0.5)
@@ -204,7 +231,8 @@ class Run:
 
     async def chaos(self):
         """Each fault by itself, pairs in the second half, and other keys of the S3 server once, at a third of the time."""
-        rotated, waiting = False, []
+        rotated = False
+        waiting = []
         while True:
             await asyncio.sleep(CALM)
             if not rotated and time.monotonic() - self.began > self.seconds / 4:
@@ -256,7 +284,9 @@ class Run:
 
     def judge(self):
         """Prints all bars and the table of faults. Returns whether all bars are met."""
-        readers, counts, held = self.readers, self.readers.counts, []
+        readers = self.readers
+        counts = self.readers.counts
+        held = []
         took = time.monotonic() - self.began
         print(f'\n{took / 60:.0f} minutes, {sum(map(len, self.recoveries.values()))} times a fault')
 
@@ -290,7 +320,8 @@ class Run:
         print('\n| fault | times | slowest read | failed reads | new content after |\n|---|---|---|---|---|')
         for name in sorted(self.recoveries):
             during = ' + '.join(sorted(name.split(' + ')))
-            slowest, failed = readers.slowest[during], readers.failed[during]
+            slowest = readers.slowest[during]
+            failed = readers.failed[during]
             print(f'| {name} | {len(self.recoveries[name])} | {slowest:.1f} s | {failed} | {max(self.recoveries[name]):.1f} s |')
         print(f'\nslowest read without a fault: {readers.slowest["calm"]:.1f} s')
         print(f'{self.purges} purges; {self.refused} pushes failed; {dict(counts)}')
@@ -300,7 +331,8 @@ class Run:
 
     def memory(self):
         """Each process that lived from the second third of the time on."""
-        ends, held = time.monotonic() - self.began, []
+        ends = time.monotonic() - self.began
+        held = []
         for (name, _), samples in self.samples.items():
             parts = [[one for one in samples if ends * third / 3 <= one[0] < ends * (third + 1) / 3] for third in (1, 2)]
             expected = ends / 3 / 2 * 0.8
