@@ -1,6 +1,5 @@
 //! Several servers behind one address, as a client meets them that moves from one to another.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,8 +13,8 @@ use testing::TEST_TIMEOUT;
 use tokio::runtime::Runtime;
 
 use crate::support::{
-    ARGO, CONFIGS, ETCD, Folders, HttpResponse, Layout, Server, eventually, exchange, lines,
-    send_request,
+    ARGO, CONFIGS, ETCD, Folders, HttpResponse, Layout, Server, eventually, exchange, graphql_path,
+    lines, send_request,
 };
 use crate::tls::http2;
 
@@ -117,15 +116,6 @@ fn code(response: &HttpResponse) -> String {
     code.expect("errors have a code").to_owned()
 }
 
-/// The path of a GraphQL query by `GET`.
-fn graphql(query: &str) -> String {
-    let mut path = "/graphql?query=".to_owned();
-    for byte in query.bytes() {
-        write!(path, "%{byte:02X}").unwrap();
-    }
-    path
-}
-
 fn data(response: &HttpResponse) -> Value {
     let mut body: Value = serde_json::from_slice(&response.body).expect("it is JSON");
     assert_eq!(body.get("errors"), None, "{body}");
@@ -144,7 +134,7 @@ fn a_client_that_moves_to_a_replica_behind_gets_what_it_has_seen() {
     // Others still get the former content.
     assert_eq!(behind.seen(), before);
 
-    let names = graphql("{ catalogs { packages { nodes { name } } } }");
+    let names = graphql_path("{ catalogs { packages { nodes { name } } } }");
     let response = behind.get_when_reached(&names, &seen);
     let argo = json!({ "catalogs": [{ "packages": { "nodes": [{ "name": "argo" }] } }] });
     assert_eq!(data(&response), argo);
@@ -178,7 +168,7 @@ fn a_replica_that_cannot_check_its_source_gives_an_error_and_no_former_content()
     let replica = replicas.start();
     let before = replica.seen();
     replicas.remove_image();
-    let names = graphql("{ catalogs { name } }");
+    let names = graphql_path("{ catalogs { name } }");
     for path in [ALL, &names] {
         let response = replica.get_since(path, UNKNOWN);
         assert_eq!(
@@ -224,7 +214,7 @@ fn an_unknown_catalog_has_no_minimum_and_other_requests_see_no_new_header() {
     let [with, without] = [replica.get_since(missing, &digest), replica.get(missing)];
     assert_eq!((with.status, revision(&with)), (404, None));
     assert_eq!((with.status, with.body), (without.status, without.body));
-    let names = graphql("{ catalogs { name } }");
+    let names = graphql_path("{ catalogs { name } }");
     let response = replica.get_since(&names, &digest);
     assert_eq!((response.status, revision(&response)), (200, None));
     for path in [ALL, &names] {
@@ -235,7 +225,7 @@ fn an_unknown_catalog_has_no_minimum_and_other_requests_see_no_new_header() {
 #[test]
 fn a_header_that_is_no_list_of_contents_is_an_error() {
     let replica = Replicas::new(ETCD).start();
-    let names = graphql("{ catalogs { name } }");
+    let names = graphql_path("{ catalogs { name } }");
     let too_many = vec![UNKNOWN; MAX_MINIMUM_REVISIONS + 1].join(",");
     for header in [
         "layout",
@@ -265,7 +255,7 @@ fn tags_cursors_and_ids_of_one_replica_hold_at_another() {
     let source = folders.text("etcd");
     let [one, other] = [(); 2].map(|()| Replica::start(&[&source]));
     let [digest, same] = [&one, &other].map(|replica| {
-        let response = replica.get(&graphql(r#"{ catalog(name: "etcd") { digest } }"#));
+        let response = replica.get(&graphql_path(r#"{ catalog(name: "etcd") { digest } }"#));
         data(&response)["catalog"]["digest"].clone()
     });
     assert_eq!(digest, same);
@@ -275,9 +265,9 @@ fn tags_cursors_and_ids_of_one_replica_hold_at_another() {
     );
     let page = "{ packages(first: 1) { nodes { id name } pageInfo { endCursor } } }";
     for path in [
-        &*graphql(&pinned),
-        &*graphql(page),
-        &*graphql(
+        &*graphql_path(&pinned),
+        &*graphql_path(page),
+        &*graphql_path(
             "{ catalogs { id name image priority packageCount problems { nodes { code } } } }",
         ),
         "/catalogs/etcd/api/v1/all",
@@ -295,16 +285,17 @@ fn tags_cursors_and_ids_of_one_replica_hold_at_another() {
         assert_eq!(unchanged.status, 304, "{path}");
     }
     assert_eq!(
-        one.get(&graphql(&pinned))
+        one.get(&graphql_path(&pinned))
             .header("cache-control")
             .as_deref(),
         Some("public, max-age=86400, immutable")
     );
 
-    let first = &data(&one.get(&graphql(page)))["packages"];
+    let first = &data(&one.get(&graphql_path(page)))["packages"];
     let after = &first["pageInfo"]["endCursor"];
     let next = format!("{{ packages(first: 1, after: {after}) {{ nodes {{ name }} }} }}");
-    let [expected, continued] = [&one, &other].map(|replica| data(&replica.get(&graphql(&next))));
+    let [expected, continued] =
+        [&one, &other].map(|replica| data(&replica.get(&graphql_path(&next))));
     assert_eq!(continued, expected);
     assert_eq!(
         continued["packages"]["nodes"].as_array().map(Vec::len),
@@ -312,7 +303,10 @@ fn tags_cursors_and_ids_of_one_replica_hold_at_another() {
     );
     let id = &first["nodes"][0]["id"];
     let node = format!("{{ node(id: {id}) {{ ... on Package {{ id name }} }} }}");
-    assert_eq!(data(&other.get(&graphql(&node)))["node"], first["nodes"][0]);
+    assert_eq!(
+        data(&other.get(&graphql_path(&node)))["node"],
+        first["nodes"][0]
+    );
 }
 
 /// Counts the responses of the clients of a server.

@@ -1,6 +1,5 @@
 //! `catalogql serve` as a user meets it: what it prints, answers and survives.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +9,8 @@ use serde_json::{Value, json};
 use testing::fixed_port;
 
 use crate::support::{
-    ARGO, ETCD, Folders, Server, catalogql, eventually, exchange, get, graphql, run, send_request,
+    ARGO, ETCD, Folders, Server, catalogql, eventually, exchange, get, graphql, graphql_path, run,
+    send_request,
 };
 
 const CATALOGS: &str =
@@ -534,17 +534,10 @@ fn shared_caches_may_purge_the_responses_of_one_catalog() {
         assert_eq!(response.status, 200, "{path}");
         response.header("surrogate-key")
     };
-    let graphql = |query: &str| {
-        let mut path = "/graphql?query=".to_owned();
-        for byte in query.bytes() {
-            write!(path, "%{byte:02X}").unwrap();
-        }
-        path
-    };
-    let one = graphql(r#"{catalog(name:"b"){digest}}"#);
-    let both = graphql(r#"{one:catalog(name:"a"){digest} other:catalog(name:"b"){digest}}"#);
-    let missing = graphql(r#"{catalog(name:"c"){digest}}"#);
-    let volatile = graphql("{catalogStatuses{name}}");
+    let one = graphql_path(r#"{catalog(name:"b"){digest}}"#);
+    let both = graphql_path(r#"{one:catalog(name:"a"){digest} other:catalog(name:"b"){digest}}"#);
+    let missing = graphql_path(r#"{catalog(name:"c"){digest}}"#);
+    let volatile = graphql_path("{catalogStatuses{name}}");
     let sources = [folders.text("a"), folders.text("b")];
 
     let plain = Server::start(&folders, &[&sources[0], &sources[1]]);
@@ -557,7 +550,7 @@ fn shared_caches_may_purge_the_responses_of_one_catalog() {
     for path in [&one, &one, "/renovate/b/etcd"] {
         assert_eq!(key(&shared, path).as_deref(), Some("catalog/b"), "{path}");
     }
-    for path in [&both, &both, &missing, &graphql("{catalogs{name}}")] {
+    for path in [&both, &both, &missing, &graphql_path("{catalogs{name}}")] {
         assert_eq!(key(&shared, path).as_deref(), Some("catalogs"), "{path}");
     }
     for path in [&*volatile, "/catalogs/a/api/v1/all"] {

@@ -7,7 +7,7 @@ mod process;
 
 pub(crate) use collector::{Collector, ReceivedSpan};
 pub(crate) use git::{GitRepository, http_backend};
-pub(crate) use process::{Output, Server, catalogql, get, graphql, graphql_at, run};
+pub(crate) use process::{Output, Server, catalogql, get, graphql, graphql_at, graphql_path, run};
 pub(crate) use testing::fixture::lines;
 pub(crate) use testing::{
     Archive, CONFIGS, CONFIGS_LABEL, Folders, HttpResponse, Layout, MediaTypes, Proxy, ProxyAction,

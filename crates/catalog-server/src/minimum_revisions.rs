@@ -175,7 +175,7 @@ impl Revisions {
             return Ok(());
         };
         let permit = self.waiting.try_acquire(peer, 1);
-        let _permit = permit.ok_or(HttpError::RevisionWaits)?;
+        let _permit = permit.ok_or(HttpError::RevisionQueueFull)?;
         let name = first.catalog.to_string();
         timeout(REVISION_WAIT, self.reached(catalogs, minimums))
             .await
@@ -364,7 +364,7 @@ mod tests {
             waited.unwrap_err().to_string()
         };
         let permit = revisions.0.waiting.try_acquire(peer, 1);
-        assert_eq!(wait().await, HttpError::RevisionWaits.to_string());
+        assert_eq!(wait().await, HttpError::RevisionQueueFull.to_string());
         drop(permit);
         let begun = Instant::now();
         let unreached = HttpError::RevisionNotReached("a".to_owned());

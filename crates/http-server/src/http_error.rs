@@ -46,7 +46,7 @@ pub enum HttpError {
     RevisionNotReached(String),
     /// Too many requests wait for a minimum revision.
     #[error("too many requests wait for a minimum revision: try again")]
-    RevisionWaits,
+    RevisionQueueFull,
 }
 
 /// The header that selects the media type of errors: `Content-Type` of `POST`, else `Accept`.
@@ -81,7 +81,7 @@ impl HttpError {
             }
             Self::HostNotAllowed(_) => (StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED"),
             Self::Timeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
-            Self::Overloaded | Self::RevisionWaits => {
+            Self::Overloaded | Self::RevisionQueueFull => {
                 (StatusCode::SERVICE_UNAVAILABLE, "SERVER_OVERLOADED")
             }
             Self::NotReady => (StatusCode::SERVICE_UNAVAILABLE, "NOT_READY"),
@@ -131,7 +131,7 @@ impl HttpError {
                 (X_CONTENT_TYPE_OPTIONS, "nosniff"),
                 (CACHE_CONTROL, "no-store"),
             ],
-            Self::Undecided(_) | Self::NotReady | Self::RevisionWaits => {
+            Self::Undecided(_) | Self::NotReady | Self::RevisionQueueFull => {
                 &[(RETRY_AFTER, "1"), (CACHE_CONTROL, "no-store")]
             }
             Self::MinimumRevision(_) => &[(CACHE_CONTROL, "no-store")],

@@ -359,7 +359,7 @@ async fn a_server_reads_with_low_priority_and_a_command_with_that_of_its_process
         let seen = Arc::clone(&reading);
         let progress = move |step, _, _| {
             if step == LoadStep::Read {
-                // Of the calling thread.
+                // On Linux, the priority is that of the calling thread.
                 let niceness = rustix::process::getpriority_process(None).unwrap();
                 *seen.lock().unwrap() = Some(niceness);
             }

@@ -1,7 +1,8 @@
 //! The program as a child process, and as much of HTTP as asking it needs.
 
+use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -200,6 +201,15 @@ pub(crate) fn graphql_at(address: SocketAddr, path: &str, query: &str) -> String
     );
     assert_eq!(status, 200, "{body}");
     body
+}
+
+/// The path of a query that is sent by `GET`.
+pub(crate) fn graphql_path(query: &str) -> String {
+    let mut path = "/graphql?query=".to_owned();
+    for byte in query.bytes() {
+        write!(path, "%{byte:02X}").expect("a string takes all");
+    }
+    path
 }
 
 /// The status and the body of a resource.
