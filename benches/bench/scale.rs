@@ -359,7 +359,7 @@ fn engine(contents: &[Content]) -> Engine {
         ));
     }
     let engine = Engine::new(catalogs, "test", roomy());
-    engine.collect_search_words();
+    engine.merge_search_indexes();
     engine
 }
 

@@ -395,9 +395,11 @@ impl Server {
         tasks.spawn("evict responses", async move {
             evicting.evict_stale_responses().await;
         });
-        let collecting = Arc::clone(&engine);
-        tasks.spawn("collect the words of catalogs", async move {
-            collecting.collect_missed_search_words().await;
+        let merging = Arc::clone(&engine);
+        let ready = options.ready.clone();
+        tasks.spawn("merge search indexes", async move {
+            ready.wait().await;
+            merging.merge_missed_search_indexes().await;
         });
         if let Some(alpha) = alpha {
             tasks.spawn("evict schemas", alpha.evict_stale_schemas());

@@ -193,5 +193,8 @@ pub use tables::order::{BundleSort, SortDirection};
 pub use tables::package_order::PackageSort;
 pub use tables::properties::PlatformStatement;
 pub use tables::search::fold::{MAX_SEARCH_LETTERS, MAX_SEARCH_WORDS, MAX_WORD_LETTERS};
-pub use tables::search::query::{SearchQuery, SearchWords};
+pub use tables::search::merged::{
+    FoundDocument, IndexedPackage, MergedSearchIndex, MergedSearchLimits,
+};
+pub use tables::search::query::SearchQuery;
 pub use tables::search::{MAX_DESCRIPTION_BYTES, MAX_PACKAGE_WORDS, SearchField, SearchMatch};

@@ -19,7 +19,7 @@ use super::response::Response;
 use super::response_cache::ResponseCache;
 use super::response_key::{ResponseKeys, Validator};
 use super::schema::Schema;
-use super::search_words::SharedSearchWords;
+use super::search_index::{EAGERLY_MERGED_CATALOGS, SharedSearchIndex};
 use super::server_info::{ServerInfo, ServerState};
 use super::streams::Streams;
 
@@ -33,7 +33,7 @@ pub struct Engine {
     pub(super) response_keys: ResponseKeys,
     pub(super) response_cache: Arc<ResponseCache>,
     pub(super) introspection_cache: IntrospectionCache,
-    pub(super) search_words: Arc<SharedSearchWords>,
+    pub(super) search_index: Arc<SharedSearchIndex>,
     pub(super) executor: Executor,
     pub(super) streams: Streams,
     pub(super) metrics: EngineMetrics,
@@ -53,7 +53,7 @@ impl Engine {
             response_keys: ResponseKeys::new(build, &limits),
             response_cache: Arc::new(ResponseCache::new(&limits)),
             introspection_cache: IntrospectionCache::default(),
-            search_words: Arc::default(),
+            search_index: Arc::default(),
             executor: Executor::default(),
             streams: Streams::default(),
             metrics: EngineMetrics::default(),
@@ -197,24 +197,30 @@ impl Engine {
     }
 }
 
-/// The words of all catalogs.
+/// The search index of all catalogs.
 impl Engine {
-    /// Collects the words of all catalogs as they are served now, for searches over many of them.
-    pub fn collect_search_words(&self) {
-        self.search_words.collect(&self.catalogs.published());
+    /// Makes one search index of all catalogs as they are served now, for searches over many of
+    /// them.
+    pub fn merge_search_indexes(&self) {
+        self.search_index.update(&self.catalogs.published());
     }
 
-    /// Collects the words of all catalogs whenever a search was executed without. Runs until it is
-    /// dropped.
-    pub async fn collect_missed_search_words(&self) {
+    /// Makes the search index of all catalogs if there are many contents, and whenever a search was
+    /// executed without it. Runs until it is dropped.
+    pub async fn merge_missed_search_indexes(&self) {
+        if self.catalogs.published().by_name().len() < EAGERLY_MERGED_CATALOGS {
+            self.search_index.missed().await;
+        }
         loop {
-            self.search_words.missed().await;
-            let words = Arc::clone(&self.search_words);
+            let index = Arc::clone(&self.search_index);
             let snapshot = self.catalogs.published();
-            let collected = tokio::task::spawn_blocking(move || words.collect(&snapshot));
-            if collected.await.is_err() {
-                tracing::error!("cannot collect the words of the catalogs: the task panicked");
+            let updated = tokio::task::spawn_blocking(move || index.update(&snapshot));
+            if updated.await.is_err() {
+                tracing::error!(
+                    "cannot merge the search indexes of the catalogs: the task panicked"
+                );
             }
+            self.search_index.missed().await;
         }
     }
 }

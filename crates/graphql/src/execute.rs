@@ -137,7 +137,7 @@ impl Engine {
             introspection: &introspection,
             images,
             fetches_images: self.bundle_manifests.is_some(),
-            search_words: &self.search_words,
+            search_index: &self.search_index,
         };
         let is_long = cost > SHORT_WORK || plan::cost::copies_json(&plan);
         let budget = match mode {

@@ -33,7 +33,7 @@
 //! | `dialect` | responses of other dialects in the response cache |
 //! | `response_key` | validators: keys of responses that are known before execution, also by URL |
 //! | `response_cache` | cached responses |
-//! | [`search_words`] | the words of all catalogs, for searches over many of them |
+//! | [`search_index`] | one search index of all catalogs, for searches over many of them |
 
 pub mod budget;
 mod bundle_manifests;
@@ -63,7 +63,7 @@ mod response_cache;
 mod response_key;
 pub mod runtime_schema;
 mod schema;
-pub mod search_words;
+pub mod search_index;
 mod server_info;
 mod streams;
 mod subscription;

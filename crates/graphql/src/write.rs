@@ -66,7 +66,7 @@ use super::limits::Limits;
 use super::opaque_key::{self, KeyTag};
 use super::output;
 use super::plan::{Plan, PlannedField, ValuePlan};
-use super::search_words::{COLLECTED_CONTENTS, SharedSearchWords};
+use super::search_index::SharedSearchIndex;
 use super::server_info::ServerState;
 use super::suggestion::{MAX_COMPARED_NAMES, MAX_SUGGESTED_FIELDS, Suggestion};
 use metadata::MetadataId;
@@ -198,8 +198,8 @@ pub(super) struct WriteContext<'a> {
     pub(super) images: &'a RequestImages,
     /// True if other images can be fetched, for another execution.
     pub(super) fetches_images: bool,
-    /// Words of all catalogs, for searches over many of them.
-    pub(super) search_words: &'a SharedSearchWords,
+    /// Search index of all catalogs, for searches over many of them.
+    pub(super) search_index: &'a SharedSearchIndex,
 }
 
 /// An item of the content of a catalog, with the catalog.

@@ -442,6 +442,11 @@ impl Snapshot {
         })
     }
 
+    /// Returns whether it has only the catalogs that its reader may see.
+    pub fn is_narrowed(&self) -> bool {
+        self.unversioned.visible.is_some()
+    }
+
     /// Returns the catalogs in the order of their names.
     pub fn by_name(
         &self,

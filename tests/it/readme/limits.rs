@@ -557,12 +557,20 @@ fn search_limits() -> Vec<(&'static str, String)> {
         ("search letters", fbc::MAX_SEARCH_LETTERS.to_string()),
         ("search words", fbc::MAX_SEARCH_WORDS.to_string()),
         (
-            "collected contents",
-            graphql::search_words::COLLECTED_CONTENTS.to_string(),
+            "merged contents",
+            graphql::search_index::MERGED_CONTENTS.to_string(),
         ),
         (
-            "collected words",
-            graphql::search_words::COLLECTED_WORDS.to_string(),
+            "eagerly merged catalogs",
+            graphql::search_index::EAGERLY_MERGED_CATALOGS.to_string(),
+        ),
+        (
+            "merged words",
+            graphql::search_index::MERGED_LIMITS.words.to_string(),
+        ),
+        (
+            "merged postings",
+            graphql::search_index::MERGED_LIMITS.postings.to_string(),
         ),
         ("word letters", fbc::MAX_WORD_LETTERS.to_string()),
         ("package words", fbc::MAX_PACKAGE_WORDS.to_string()),

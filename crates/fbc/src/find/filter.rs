@@ -75,6 +75,49 @@ pub struct PackageFilter<'f> {
     pub deprecated: Option<bool>,
 }
 
+impl PackageFilter<'_> {
+    /// Returns the query, if it is the only condition.
+    pub fn only_search(&self) -> Option<&SearchQuery> {
+        let Self {
+            search,
+            names,
+            categories,
+            providers,
+            keywords,
+            capability_levels,
+            install_modes,
+            infrastructure_features,
+            architectures,
+            operating_systems,
+            valid_subscriptions,
+            certified: None,
+            problem_severity: None,
+            provides: None,
+            platform: None,
+            olm_v1,
+            deprecated: None,
+        } = self
+        else {
+            return None;
+        };
+        let lists = [
+            names,
+            categories,
+            providers,
+            keywords,
+            infrastructure_features,
+            architectures,
+            operating_systems,
+            valid_subscriptions,
+        ];
+        let is_only = lists.iter().all(|list| list.is_empty())
+            && capability_levels.is_empty()
+            && install_modes.is_empty()
+            && olm_v1.is_empty();
+        search.as_ref().filter(|_| is_only)
+    }
+}
+
 /// Conditions on bundles; the default matches every bundle.
 #[derive(Clone, Debug, Default)]
 pub struct BundleFilter<'f> {

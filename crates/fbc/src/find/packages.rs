@@ -340,10 +340,8 @@ impl<'c> Filtering<'_, 'c> {
             return Ok(());
         };
         let catalog = self.found.catalog;
-        if let Some(ranks) = catalog
-            .search_index()
-            .search(&catalog.index, query, self.work)?
-        {
+        let name = |package| catalog.index.package_name(package);
+        if let Some(ranks) = catalog.search_index().search(name, query, self.work)? {
             self.mark_failing(NOT_A_FACET, |package| ranks[package.place()] != NONE)?;
             self.found.ranks = ranks;
         }

@@ -5,21 +5,11 @@ use fbc_read::json::JsonText;
 use crate::bundle::Bundle;
 use crate::catalog::Catalog;
 use crate::metadata::CsvMetadata;
-use crate::tables::search::query::SearchWords;
 use crate::tables::search::{PackageTexts, SearchIndex, SearchIndexBuilder};
 
 impl Catalog {
     pub(crate) fn search_index(&self) -> &SearchIndex {
         self.tables.search.get_or_init(|| index_packages(self))
-    }
-}
-
-impl SearchWords {
-    /// Adds the words of further catalogs.
-    #[must_use]
-    pub fn with<'c>(&self, catalogs: impl IntoIterator<Item = &'c Catalog>) -> Self {
-        let indexes = catalogs.into_iter().map(Catalog::search_index);
-        self.with_words(indexes.flat_map(SearchIndex::words))
     }
 }
 

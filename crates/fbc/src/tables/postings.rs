@@ -61,6 +61,11 @@ impl Postings {
         Ok(postings)
     }
 
+    /// Returns the number of numbers in all lists.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     /// Returns the list of a key.
     pub(crate) fn get(&self, key: usize) -> &[u32] {
         self.lists(key..key + 1)

@@ -4,6 +4,7 @@
 //! length are indexed: shorter ones carry no meaning, longer ones are digests or parts of URLs.
 
 pub(crate) mod fold;
+pub(crate) mod merged;
 pub(crate) mod query;
 mod vocabulary;
 
@@ -42,7 +43,7 @@ const GENERIC_WORDS: [&str; 3] = ["operator", "operators", "community"];
 const MIN_TYPO_WORD_LETTERS: usize = 5;
 
 /// Inverted index from words to packages.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SearchIndex {
     vocabulary: Vocabulary,
     /// Packages of each word, ascending, each with its best field: `package * FIELDS + field`.
@@ -212,13 +213,13 @@ impl SearchIndex {
     }
 
     /// Ranks every package, with [`NONE`] for those that do not match, and [`SearchMatch`]es for
-    /// the others; `None` when the query has no word.
+    /// the others; `None` when the query has no word. `name` returns the name of a package.
     ///
     /// # Errors
     /// If the work was stopped.
-    pub(crate) fn search(
+    pub(crate) fn search<'n>(
         &self,
-        index: &ContentIndex,
+        name: impl Fn(usize) -> &'n str,
         query: &SearchQuery,
         work: &Work<'_>,
     ) -> Result<Option<Vec<u32>>, WorkStopped> {
@@ -227,7 +228,7 @@ impl SearchIndex {
             return Ok(None);
         }
         // One number for each package, whatever the query: memory does not grow with its words.
-        let mut ranks = vec![0; index.packages.len()];
+        let mut ranks = vec![0; self.title_letters.len()];
         let mut best = vec![u8::MAX; ranks.len()];
         let mut fields = vec![0_u8; ranks.len()];
         for (at, word) in words.iter().enumerate() {
@@ -265,7 +266,7 @@ impl SearchIndex {
             // No other package has every word in its name.
             let is_whole_name = if *rank <= id(words.len()) {
                 work.draw(Step::Word, 1)?;
-                fold(index.package_name(package))
+                fold(name(package))
                     .iter()
                     .eq(words.iter().map(|word| &word.text))
             } else {
@@ -325,11 +326,6 @@ impl SearchIndex {
             work.draw(Step::Word, 1)?;
             self.lower_ranks(keys, Precision::Typo, best, work)
         })
-    }
-
-    /// Iterates over the words.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
-        self.vocabulary.iter()
     }
 
     fn lower_ranks(

@@ -16,6 +16,7 @@ mod outlines;
 mod requirements;
 mod searching;
 mod searching_community;
+mod searching_merged;
 mod stored;
 mod summaries;
 mod validation;

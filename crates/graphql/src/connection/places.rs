@@ -14,10 +14,15 @@ pub(crate) enum Places<'a> {
     Sorted(&'a [u32]),
     /// Any places.
     List(Rc<[RankedPlace]>),
+    /// Any places, which are a part of a list that several catalogs share.
+    Part {
+        list: Rc<[RankedPlace]>,
+        range: Range<usize>,
+    },
 }
 
 /// A place with how a search found its item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RankedPlace {
     /// Index into the catalog's list of packages, bundles, blobs or problems.
     pub(crate) place: u32,
@@ -48,6 +53,7 @@ impl Places<'_> {
             Self::Range(range) | Self::Reversed(range) => range.len(),
             Self::Sorted(places) => places.len(),
             Self::List(list) => list.len(),
+            Self::Part { range, .. } => range.len(),
         }
     }
 
@@ -67,6 +73,7 @@ impl Places<'_> {
                 rank: 0,
             },
             Self::List(list) => list[index],
+            Self::Part { list, range } => list[range.start + index],
         }
     }
 
@@ -114,6 +121,12 @@ mod tests {
         assert_eq!(places(&Places::all_reversed(3)), [2, 1, 0]);
         assert_eq!(places(&Places::all_reversed(0)), [0; 0]);
         assert_eq!(places(&Places::Sorted(&[1, 0, 2])), [1, 0, 2]);
+        let list = [5, 6, 7, 8].map(|place| RankedPlace { place, rank: 0 });
+        let part = Places::Part {
+            list: list.into(),
+            range: 1..3,
+        };
+        assert_eq!(places(&part), [6, 7]);
     }
 
     #[test]

@@ -1,28 +1,30 @@
 //! `PackageConnection`: filters and orders packages.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::rc::Rc;
 
 use fbc::work::{Step, Work, WorkStopped, sort_steps};
-use fbc::{Catalog, Package, PackageFilter, PackageSort, SearchMatch};
+use fbc::{
+    Catalog, FoundDocument, MergedSearchIndex, Package, PackageFilter, PackageSort, SearchMatch,
+};
 use jiff::Timestamp;
 use serving::Served;
 
 use super::connection::{Connection, ConnectionNode};
 use super::facets::{FacetSource, PackageFacets};
 use super::scans::{PackageScan, ScanKey};
-use super::{
-    COLLECTED_CONTENTS, InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments,
-};
+use super::{InCatalog, Object, PlannedField, ResponseWriter, WriteResult, arguments};
 use crate::coercion::Arguments;
 use crate::connection::{
     ConnectionItem, ConnectionSource, Direction, Places, RankedPlace, paginate,
 };
-use crate::fields::{PackageConnectionField, PackageEdgeField, PackageField};
+use crate::fields::{FieldId, PackageConnectionField, PackageEdgeField, PackageField};
 use crate::filter;
 use crate::input::{self, OrderInput, PackageOrderField};
 use crate::opaque_key::{KeyTag, OpaqueKey};
+use crate::plan::ValuePlan;
+use crate::search_index::{MERGED_CONTENTS, MergedContents};
 
 /// A package as an item of a connection.
 #[derive(Clone, Copy)]
@@ -81,18 +83,27 @@ impl<'a> ResponseWriter<'a> {
             Ok(filter) => filter,
             Err(error) => return self.bad_user_input(field, error.to_string()),
         };
-        let query = filter.as_mut().and_then(|filter| filter.search.as_mut());
-        if let Some(query) = query
-            && catalogs.len() >= COLLECTED_CONTENTS
-            && let Some(words) = self.context.search_words.get(self.context.snapshot)
+        let query = filter.as_ref().and_then(|filter| filter.search.as_ref());
+        let order = PackageOrder::new(arguments, query.is_some());
+        if query.is_some()
+            && catalogs.len() >= MERGED_CONTENTS
+            && let Some(merged) = self.context.search_index.get(self.context.snapshot)
         {
-            let resolved = std::mem::take(query).with_typos_of(&words, self.work);
-            *query = resolved.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
+            if order.field == PackageOrderField::Relevance
+                && !selects_facets(field)
+                && let Some(filter) = &filter
+            {
+                let found = find_merged(&merged, catalogs, filter, order, self.work);
+                let found = found.map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
+                if let Some(sources) = found {
+                    return self.package_connection(&sources, order, None, field);
+                }
+            }
+            filter = filter
+                .map(|filter| with_typos_of(&merged, catalogs, filter, self.work))
+                .transpose()
+                .map_err(|_| self.stopped_search(field, catalogs.len(), None))?;
         }
-        let searches = filter
-            .as_ref()
-            .is_some_and(|filter| filter.search.is_some());
-        let order = PackageOrder::new(arguments, searches);
         let mut found = Vec::with_capacity(catalogs.len());
         let mut sources = Vec::with_capacity(catalogs.len());
         for &served in catalogs {
@@ -119,21 +130,136 @@ impl<'a> ResponseWriter<'a> {
             });
             sources.push(ConnectionSource { served, places });
         }
-        self.draw_seeks(&sources, field)?;
-        let page =
-            match paginate::<PackageItem<'_>>(&sources, order, arguments, self.context.limits) {
-                Ok(page) => page,
-                Err(message) => return self.bad_user_input(field, message),
-            };
         let facets = PackageFacets::new(filter, found, others);
-        self.object(
-            Connection {
-                page: &page,
-                facets: Some(&facets),
-            },
-            field,
-        )
+        self.package_connection(&sources, order, Some(&facets), field)
     }
+
+    fn package_connection(
+        &mut self,
+        sources: &[ConnectionSource<'a>],
+        order: PackageOrder,
+        facets: Option<&PackageFacets<'a>>,
+        field: &'a PlannedField<'a>,
+    ) -> WriteResult {
+        self.draw_seeks(sources, field)?;
+        let arguments = arguments(field);
+        let page = match paginate::<PackageItem<'_>>(sources, order, arguments, self.context.limits)
+        {
+            Ok(page) => page,
+            Err(message) => return self.bad_user_input(field, message),
+        };
+        let connection = Connection {
+            page: &page,
+            facets,
+        };
+        self.object(connection, field)
+    }
+}
+
+/// Returns whether a connection of packages has facets in the response.
+fn selects_facets(field: &PlannedField<'_>) -> bool {
+    let facets = FieldId::PackageConnection(PackageConnectionField::Facets);
+    match &field.value {
+        ValuePlan::Object(plan) => plan.fields.iter().any(|field| field.id == facets),
+        _ => false,
+    }
+}
+
+/// Finds what the words of a query with a typo may mean, if the index has all of the catalogs.
+fn with_typos_of<'f>(
+    merged: &MergedContents,
+    catalogs: &[&Served],
+    filter: PackageFilter<'f>,
+    work: &Work<'_>,
+) -> Result<PackageFilter<'f>, WorkStopped> {
+    let has_all = catalogs
+        .iter()
+        .all(|served| merged.number_of(&served.content).is_some());
+    let search = match filter.search {
+        Some(query) if has_all => Some(query.with_typos_of(&merged.index, work)?),
+        search => search,
+    };
+    Ok(PackageFilter { search, ..filter })
+}
+
+/// Finds packages in many catalogs by relevance, with one search of the merged index; `None` if the
+/// filter has other conditions, or if few of the catalogs in the index are wanted.
+fn find_merged<'a>(
+    merged: &MergedContents,
+    catalogs: &[&'a Served],
+    filter: &PackageFilter<'_>,
+    order: PackageOrder,
+    work: &Work<'_>,
+) -> Result<Option<Vec<ConnectionSource<'a>>>, WorkStopped> {
+    let Some(query) = filter.only_search() else {
+        return Ok(None);
+    };
+    if 4 * catalogs.len() < merged.index.catalogs() {
+        return Ok(None);
+    }
+    let Some(mut documents) = merged.index.search(query, work)? else {
+        return Ok(None);
+    };
+    if order.direction == Direction::Descending {
+        // It is stable: documents of one rank stay in the order of their names.
+        documents.sort_by_key(|document| Reverse(document.found.rank()));
+    }
+    let ranges = places_by_catalog(&merged.index, &documents, work)?;
+    let sources = catalogs.iter().map(|&served| {
+        let places = match merged.number_of(&served.content) {
+            Some(number) => ranges[number].clone(),
+            None => find(&served.content.catalog, filter, order, work)?.places,
+        };
+        Ok(ConnectionSource { served, places })
+    });
+    sources.collect::<Result<_, _>>().map(Some)
+}
+
+/// Groups the packages of documents by catalog, by counting sort: those of a catalog keep the order
+/// of their documents.
+fn places_by_catalog(
+    index: &MergedSearchIndex,
+    documents: &[FoundDocument],
+    work: &Work<'_>,
+) -> Result<Vec<Places<'static>>, WorkStopped> {
+    let mut ends = vec![0; index.catalogs()];
+    for &document in documents {
+        let packages = index.packages_of(document);
+        work.draw(Step::Posting, packages.len())?;
+        for package in packages {
+            ends[package.catalog as usize] += 1;
+        }
+    }
+    let mut total = 0;
+    let starts: Vec<usize> = ends
+        .iter_mut()
+        .map(|end| {
+            // The start of the places for now; filling them moves it to the end.
+            let start = total;
+            total += std::mem::replace(end, start);
+            start
+        })
+        .collect();
+    let mut places = vec![RankedPlace::default(); total];
+    for &document in documents {
+        for package in index.packages_of(document) {
+            let end = &mut ends[package.catalog as usize];
+            places[*end] = RankedPlace {
+                place: package.place,
+                rank: document.found.to_bits(),
+            };
+            *end += 1;
+        }
+    }
+    let list: Rc<[RankedPlace]> = places.into();
+    let parts = starts
+        .into_iter()
+        .zip(ends)
+        .map(|(start, end)| Places::Part {
+            list: Rc::clone(&list),
+            range: start..end,
+        });
+    Ok(parts.collect())
 }
 
 /// Finds packages in a catalog, in an order.

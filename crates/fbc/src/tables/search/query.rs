@@ -1,12 +1,11 @@
-//! Queries of a search, and the words of many catalogs.
+//! Queries of a search.
 //!
 //! Each catalog has its own vocabulary. To find what a word with a typo may begin is the dearest
 //! part of a search; over many catalogs it is done once, among the words of all of them.
 
-use hashbrown::HashSet;
-
 use super::MIN_TYPO_WORD_LETTERS;
 use super::fold::fold;
+use super::merged::MergedSearchIndex;
 use super::vocabulary::Vocabulary;
 use crate::work::{Step, Work, WorkStopped};
 
@@ -25,12 +24,6 @@ pub(crate) struct QueryWord {
     pub(crate) typos: Option<Vec<String>>,
 }
 
-/// Every word that a search may find in some catalogs, and perhaps others.
-#[derive(Debug, Default)]
-pub struct SearchWords {
-    vocabulary: Vocabulary,
-}
-
 impl SearchQuery {
     /// Splits a text into folded words.
     pub fn new(text: &str) -> Self {
@@ -40,19 +33,19 @@ impl SearchQuery {
         }
     }
 
-    /// Finds what the words with a typo may mean, among the words of all catalogs that are to be
-    /// searched. The result of a search is the same.
+    /// Finds what the words with a typo may mean, among the words of an index that has all catalogs
+    /// that are to be searched. The result of a search is the same.
     ///
     /// # Errors
     /// If the work was stopped.
     pub fn with_typos_of(
         mut self,
-        words: &SearchWords,
+        index: &MergedSearchIndex,
         work: &Work<'_>,
     ) -> Result<Self, WorkStopped> {
         for word in &mut self.words {
             if word.may_have_typo() {
-                word.typos = Some(words.vocabulary.typos(&word.text, work)?);
+                word.typos = Some(index.vocabulary().typos(&word.text, work)?);
             }
         }
         Ok(self)
@@ -79,32 +72,6 @@ impl QueryWord {
     /// Returns whether a typo is likely enough: in short words it often makes another word.
     pub(crate) fn may_have_typo(&self) -> bool {
         self.text.chars().count() >= MIN_TYPO_WORD_LETTERS
-    }
-}
-
-impl SearchWords {
-    /// Adds further words.
-    pub(crate) fn with_words<'w>(&self, added: impl IntoIterator<Item = &'w str>) -> Self {
-        let mut added: HashSet<&str> = added.into_iter().collect();
-        let mut words: Vec<&str> = self.vocabulary.iter().collect();
-        for word in &words {
-            added.remove(word);
-        }
-        words.extend(added);
-        words.sort_unstable();
-        Self {
-            vocabulary: Vocabulary::new(words.into_iter()),
-        }
-    }
-
-    /// Returns the number of words.
-    pub fn len(&self) -> usize {
-        self.vocabulary.len()
-    }
-
-    /// Returns whether there is no word.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
