@@ -99,6 +99,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
 	CATALOGQL_ALL_FAULTS=1 cargo test --locked --test cluster prometheus -- --nocapture
 	WALKS=1000 npm --prefix tests/js test
+	CATALOGQL_BAD_QUERIES=14:20000 cargo test --locked --test it bad_queries -- --nocapture
 	npm --prefix tests/js run differential -- 50000
 	tests/conformance/schemathesis.sh $(BUILT)/debug/catalogql
 	tests/conformance/clairvoyance.sh $(BUILT)/debug/catalogql

@@ -21,7 +21,7 @@ use testing::SeededRandom;
 use testing::fixture::catalog_of;
 
 /// Documents that one test executes.
-const DOCUMENTS: usize = 3_000;
+const DOCUMENTS: usize = 1_500;
 
 /// A document may cost so many times the CPU time per unit of work that the median of those that
 /// take long costs. In a build without optimization, escaping a byte takes fifteen times as long as

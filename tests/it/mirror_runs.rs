@@ -18,7 +18,7 @@ use crate::support::{
 };
 
 /// Number of places at which a run is killed.
-const KILLS: usize = 20;
+const KILLS: usize = 10;
 
 /// Seed of these places.
 const SEED: u64 = 40;
