@@ -24,6 +24,7 @@ pub const EAGERLY_MERGED_CATALOGS: usize = 100;
 
 /// Maximum size of the index; over catalogs with more, each is searched by its own index.
 pub const MERGED_LIMITS: MergedSearchLimits = MergedSearchLimits {
+    packages: 1_000_000,
     words: 1_000_000,
     postings: 4_000_000,
 };

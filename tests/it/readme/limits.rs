@@ -565,6 +565,10 @@ fn search_limits() -> Vec<(&'static str, String)> {
             graphql::search_index::EAGERLY_MERGED_CATALOGS.to_string(),
         ),
         (
+            "merged packages",
+            graphql::search_index::MERGED_LIMITS.packages.to_string(),
+        ),
+        (
             "merged words",
             graphql::search_index::MERGED_LIMITS.words.to_string(),
         ),

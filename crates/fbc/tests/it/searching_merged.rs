@@ -10,6 +10,7 @@ use proptest::test_runner::{Config, RngAlgorithm, RngSeed};
 use testing::fixture;
 
 const NO_LIMITS: MergedSearchLimits = MergedSearchLimits {
+    packages: usize::MAX,
     words: usize::MAX,
     postings: usize::MAX,
 };
@@ -182,6 +183,7 @@ fn an_index_above_a_limit_is_not_made() {
         .with([&catalog], NO_LIMITS)
         .unwrap();
     let limits = MergedSearchLimits {
+        packages: index.packages(),
         words: index.words(),
         postings: index.postings(),
     };
@@ -191,6 +193,10 @@ fn an_index_above_a_limit_is_not_made() {
             .is_some()
     };
     assert!(is_made(limits));
+    assert!(!is_made(MergedSearchLimits {
+        packages: limits.packages - 1,
+        ..limits
+    }));
     assert!(!is_made(MergedSearchLimits {
         words: limits.words - 1,
         ..limits

@@ -173,6 +173,10 @@ fn an_index_above_a_limit_is_not_made() {
     let all = MergedContents::of(&snapshot, None, MERGED_LIMITS).unwrap();
     let limits = size(&all);
     assert!(MergedContents::of(&snapshot, None, limits).is_some());
+    let fewer_packages = MergedSearchLimits {
+        packages: limits.packages - 1,
+        ..limits
+    };
     let fewer_words = MergedSearchLimits {
         words: limits.words - 1,
         ..limits
@@ -181,7 +185,7 @@ fn an_index_above_a_limit_is_not_made() {
         postings: limits.postings - 1,
         ..limits
     };
-    for limits in [fewer_words, fewer_postings] {
+    for limits in [fewer_packages, fewer_words, fewer_postings] {
         assert!(MergedContents::of(&snapshot, None, limits).is_none());
     }
 }
@@ -264,6 +268,7 @@ async fn indexes_of_many_catalogs_are_merged_before_a_search_misses_them() {
 
 fn size(merged: &MergedContents) -> MergedSearchLimits {
     MergedSearchLimits {
+        packages: merged.index.packages(),
         words: merged.index.words(),
         postings: merged.index.postings(),
     }

@@ -42,6 +42,8 @@ pub struct MergedSearchIndex {
 /// Maximum size of a merged index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergedSearchLimits {
+    /// Number of packages of all catalogs, of 12 bytes each, and about 60 bytes for each document.
+    pub packages: usize,
     /// Number of words, of about 16 bytes each.
     pub words: usize,
     /// Number of occurrences of words in documents, of 4 bytes each.
@@ -95,7 +97,12 @@ impl MergedSearchIndex {
         let mut by_fingerprint = self.by_fingerprint.clone();
         let mut documents = self.documents.clone();
         let mut addition = Addition::new(self);
+        let mut packages = self.packages.len();
         for catalog in catalogs {
+            packages += catalog.packages().len();
+            if packages > limits.packages {
+                return None;
+            }
             let index = catalog.search_index();
             let fingerprints = self.fingerprinting.of_packages(catalog, index);
             let mut of_catalog = Vec::with_capacity(fingerprints.len());
@@ -131,6 +138,11 @@ impl MergedSearchIndex {
             ends,
             packages,
         })
+    }
+
+    /// Returns the number of packages of all catalogs.
+    pub fn packages(&self) -> usize {
+        self.packages.len()
     }
 
     /// Returns the number of words.
