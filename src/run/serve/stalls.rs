@@ -41,9 +41,9 @@ use crate::args::{Args, Command};
 const LONGEST: Duration = Duration::from_millis(if cfg!(debug_assertions) { 5 } else { 1 });
 
 /// Number of times that each request is sent at most, until its longest poll is short enough: what
-/// is not the request's own doing, such as a page fault or an index that is made once, is not in
-/// each of them.
-const ROUNDS: usize = 3;
+/// is not the request's own doing, such as a page fault, an index that is made once, or a neighbour
+/// of a virtual machine, is not in each of them.
+const ROUNDS: usize = 10;
 
 /// Stands for the number of a round in requests, so that no cache has the response or what a
 /// request is parsed to.
