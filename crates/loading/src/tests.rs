@@ -514,7 +514,8 @@ async fn a_source_that_failed_for_another_reason_is_tried_again() {
     let mut watching = Watching::start(&folders, vec![folders.desired("a", "a")]);
     let content = folders.0.path().join("store/content");
     watching.report().await;
-    fs::remove_dir_all(&content).unwrap();
+    // At once: an index may be written into the folder meanwhile.
+    fs::rename(&content, folders.0.path().join("gone")).unwrap();
     folders.write("a", ARGO);
     let failed = watching.report().await;
     assert_eq!(packages(&failed), Some(vec!["etcd".to_owned()]));
