@@ -53,7 +53,7 @@ const INSTRUCTIONS_BOUND: u64 = 33;
 /// What names a catalog.
 const PROTOCOLS: [&str; 5] = ["graphql", "paths", "icons", "kube", "grpc"];
 
-/// What answers over a protocol, for a caller who sees one catalog of many.
+/// A server of one protocol, for a caller who sees one catalog of many.
 struct Server {
     router: Router,
     callers: Callers,
@@ -294,7 +294,6 @@ async fn kube_router(published: &Catalogs, reader: &Catalogs) -> Router {
     };
     let (kube, task) = KubeApi::new(own, options);
     tokio::spawn(task.run());
-    // Its first list waits until it knows the catalogs.
     let kube = kube.router();
     let list =
         Request::get("/apis/packages.operators.coreos.com/v1/packagemanifests").body(Body::empty());

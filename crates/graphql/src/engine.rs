@@ -205,7 +205,7 @@ impl Engine {
         self.search_index.update(&self.catalogs.published());
     }
 
-    /// Makes the search index of all catalogs if there are many contents, and whenever a search was
+    /// Makes the search index of all catalogs if there are many, and whenever a search was
     /// executed without it. Runs until it is dropped.
     pub async fn merge_missed_search_indexes(&self) {
         if self.catalogs.published().by_name().len() < EAGERLY_MERGED_CATALOGS {

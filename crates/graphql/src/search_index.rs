@@ -2,7 +2,7 @@
 //! searched once, and so are the words that a misspelling may mean.
 //!
 //! It is made in the background, after a search has missed it, or at once if there are many
-//! contents. Until then each catalog is searched by its own index, and so are catalogs that are not
+//! catalogs. Until then each catalog is searched by its own index, and so are catalogs that are not
 //! in it yet. Callers who do not see every catalog do not search it: nothing that a caller may not
 //! see changes what a search does.
 

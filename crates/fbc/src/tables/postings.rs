@@ -7,18 +7,17 @@ use std::ops::Range;
 use crate::array::Array;
 use crate::sections::{SectionReader, SectionWriter, StoredIndexError};
 
-/// Posting lists: a list of numbers for each key from 0, stored in two arrays.
-#[derive(Debug, Default)]
-pub(crate) struct Postings {
+/// Posting lists: a list of items for each key from 0, stored in two arrays.
+#[derive(Debug)]
+pub(crate) struct Postings<T: Send + Sync + 'static = u32> {
     /// End of the list of each key in `items`.
     ends: Array<u32>,
-    items: Array<u32>,
+    items: Array<T>,
 }
 
-impl Postings {
-    /// Groups pairs of key and number by key, by counting sort: the numbers of a key keep their
-    /// order.
-    pub(crate) fn new(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+impl<T: Copy + Default + Send + Sync> Postings<T> {
+    /// Groups pairs of key and item by key, by counting sort: the items of a key keep their order.
+    pub(crate) fn new(keys: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut ends = vec![0_u32; keys];
         for (key, _) in pairs.clone() {
             ends[key as usize] += 1;
@@ -28,7 +27,7 @@ impl Postings {
             // The start of the list for now; filling the list moves it to the end.
             total += std::mem::replace(end, total);
         }
-        let mut items = vec![0; total as usize];
+        let mut items = vec![T::default(); total as usize];
         for (key, item) in pairs {
             let end = &mut ends[key as usize];
             items[*end as usize] = item;
@@ -40,6 +39,30 @@ impl Postings {
         }
     }
 
+    /// Returns the number of items in all lists.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Returns the list of a key.
+    pub(crate) fn get(&self, key: usize) -> &[T] {
+        self.lists(key..key + 1)
+    }
+
+    /// Returns the lists of adjacent keys, concatenated.
+    pub(crate) fn lists(&self, keys: Range<usize>) -> &[T] {
+        let end_before = |key: usize| {
+            if key == 0 {
+                0
+            } else {
+                self.ends[key - 1] as usize
+            }
+        };
+        &self.items[end_before(keys.start)..end_before(keys.end)]
+    }
+}
+
+impl Postings {
     pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
         sections.array(&self.ends)?;
         sections.array(&self.items)
@@ -60,27 +83,14 @@ impl Postings {
         sections.check(ends.len() == keys && ends.is_sorted() && end == items.len())?;
         Ok(postings)
     }
+}
 
-    /// Returns the number of numbers in all lists.
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    /// Returns the list of a key.
-    pub(crate) fn get(&self, key: usize) -> &[u32] {
-        self.lists(key..key + 1)
-    }
-
-    /// Returns the lists of adjacent keys, concatenated.
-    pub(crate) fn lists(&self, keys: Range<usize>) -> &[u32] {
-        let end_before = |key: usize| {
-            if key == 0 {
-                0
-            } else {
-                self.ends[key - 1] as usize
-            }
-        };
-        &self.items[end_before(keys.start)..end_before(keys.end)]
+impl<T: Send + Sync + 'static> Default for Postings<T> {
+    fn default() -> Self {
+        Self {
+            ends: Array::default(),
+            items: Array::default(),
+        }
     }
 }
 

@@ -189,6 +189,26 @@ impl SearchField {
 }
 
 impl SearchIndex {
+    /// Creates an index of numbered words, from pairs of the number of a word and a posting. The
+    /// postings of a word are ascending.
+    fn new(
+        mut words: Vec<(&str, u32)>,
+        pairs: impl Iterator<Item = (u32, u32)> + Clone,
+        title_letters: Vec<u8>,
+    ) -> Self {
+        words.sort_unstable();
+        let mut places = vec![0; words.len()];
+        for (place, (_, number)) in words.iter().enumerate() {
+            places[*number as usize] = id(place);
+        }
+        let pairs = pairs.map(|(number, posting)| (places[number as usize], posting));
+        Self {
+            postings: Postings::new(words.len(), pairs),
+            vocabulary: Vocabulary::new(words.iter().map(|(word, _)| *word)),
+            title_letters: Array::new(title_letters),
+        }
+    }
+
     pub(crate) fn write(&self, sections: &mut SectionWriter<'_>) -> io::Result<()> {
         self.vocabulary.write(sections)?;
         self.postings.write(sections)?;
@@ -439,22 +459,13 @@ impl SearchIndexBuilder {
     }
 
     pub(crate) fn finish(self) -> SearchIndex {
-        let mut words: Vec<(String, u32)> = self.numbers.into_iter().collect();
-        words.sort_unstable();
-        let mut places = vec![0; words.len()];
-        for (place, (_, number)) in words.iter().enumerate() {
-            places[*number as usize] = id(place);
-        }
-        let pairs = self
-            .pairs
-            .iter()
-            .map(|&(number, posting)| (places[number as usize], posting));
-        let postings = Postings::new(words.len(), pairs);
-        SearchIndex {
-            vocabulary: Vocabulary::new(words.iter().map(|(word, _)| word.as_str())),
-            postings,
-            title_letters: Array::new(self.title_letters),
-        }
+        let words = self.numbers.iter();
+        let words = words.map(|(word, &number)| (word.as_str(), number));
+        SearchIndex::new(
+            words.collect(),
+            self.pairs.iter().copied(),
+            self.title_letters,
+        )
     }
 }
 

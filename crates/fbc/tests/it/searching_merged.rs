@@ -104,6 +104,13 @@ fn search_each(catalogs: &[Catalog], query: &str) -> Vec<Vec<(u32, SearchMatch)>
     catalogs.iter().map(search).collect()
 }
 
+/// The index of one catalog.
+fn merged(catalog: &Catalog) -> MergedSearchIndex {
+    MergedSearchIndex::default()
+        .with([catalog], NO_LIMITS)
+        .unwrap()
+}
+
 fn search_merged(index: &MergedSearchIndex, query: &SearchQuery) -> Vec<Vec<(u32, SearchMatch)>> {
     let documents = index.search(query, &Work::unlimited()).unwrap().unwrap();
     let mut found = vec![Vec::new(); index.catalogs()];
@@ -152,14 +159,10 @@ fn packages_with_equal_texts_take_no_more_room_than_one() {
         [PACKAGES[3][0], PACKAGES[1][0], PACKAGES[0][0]].join("\n"),
     ];
     let [first, second] = texts.map(|text| fixture::catalog(&text));
-    let one = MergedSearchIndex::default()
-        .with([&first], NO_LIMITS)
-        .unwrap();
+    let one = merged(&first);
     let both = one.with([&second], NO_LIMITS).unwrap();
     let alone = fixture::catalog(PACKAGES[3][0]);
-    let alone = MergedSearchIndex::default()
-        .with([&alone], NO_LIMITS)
-        .unwrap();
+    let alone = merged(&alone);
     assert_eq!(both.postings(), one.postings() + alone.postings());
     assert_eq!(
         one.with([&first], NO_LIMITS).unwrap().postings(),
@@ -170,18 +173,14 @@ fn packages_with_equal_texts_take_no_more_room_than_one() {
 #[test]
 fn a_query_without_words_searches_nothing() {
     let catalog = fixture::catalog(PACKAGES[0][0]);
-    let index = MergedSearchIndex::default()
-        .with([&catalog], NO_LIMITS)
-        .unwrap();
+    let index = merged(&catalog);
     assert_eq!(index.search(&"?".into(), &Work::unlimited()).unwrap(), None);
 }
 
 #[test]
 fn an_index_above_a_limit_is_not_made() {
     let catalog = fixture::catalog(PACKAGES[0][0]);
-    let index = MergedSearchIndex::default()
-        .with([&catalog], NO_LIMITS)
-        .unwrap();
+    let index = merged(&catalog);
     let limits = MergedSearchLimits {
         packages: index.packages(),
         words: index.words(),

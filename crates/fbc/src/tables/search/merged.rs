@@ -15,7 +15,6 @@ use hashbrown::hash_map::Entry;
 use super::query::SearchQuery;
 use super::vocabulary::Vocabulary;
 use super::{FIELDS, SearchIndex, SearchMatch};
-use crate::array::Array;
 use crate::catalog::Catalog;
 use crate::ids::{NONE, id};
 use crate::strings::{StringList, StringListBuilder};
@@ -34,9 +33,8 @@ pub struct MergedSearchIndex {
     fingerprinting: Fingerprinting,
     /// The documents of the packages of each catalog, in its order.
     documents: Vec<Arc<[u32]>>,
-    /// End of the packages of each document in `packages`.
-    ends: Vec<u32>,
-    packages: Vec<IndexedPackage>,
+    /// The packages of each document, by catalog.
+    packages: Postings<IndexedPackage>,
 }
 
 /// Maximum size of a merged index.
@@ -63,7 +61,7 @@ pub struct IndexedPackage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundDocument {
     document: u32,
-    /// How it was found.
+    /// Its match.
     pub found: SearchMatch,
 }
 
@@ -128,14 +126,17 @@ impl MergedSearchIndex {
                 return None;
             }
         }
-        let (ends, packages) = packages_by_document(by_fingerprint.len(), &documents);
+        let packages = iter::zip(0.., &documents).flat_map(|(catalog, of_catalog)| {
+            let places = iter::zip(0.., &**of_catalog);
+            places.map(move |(place, &document)| (document, IndexedPackage { catalog, place }))
+        });
+        let packages = Postings::new(by_fingerprint.len(), packages);
         Some(Self {
+            names: std::mem::take(&mut addition.names).finish(),
             index: addition.index(&self.index),
-            names: addition.names.finish(),
             by_fingerprint,
             fingerprinting: self.fingerprinting.clone(),
             documents,
-            ends,
             packages,
         })
     }
@@ -188,11 +189,7 @@ impl MergedSearchIndex {
 
     /// Returns the packages of a document, by catalog.
     pub fn packages_of(&self, found: FoundDocument) -> &[IndexedPackage] {
-        let document = found.document as usize;
-        let start = document
-            .checked_sub(1)
-            .map_or(0, |before| self.ends[before]);
-        &self.packages[start as usize..self.ends[document] as usize]
+        self.packages.get(found.document as usize)
     }
 
     /// The words of all documents.
@@ -265,57 +262,17 @@ impl<'w> Addition<'w> {
     }
 
     /// Returns the index of all documents; `former` has the postings of those that were there.
-    fn index(&self, former: &SearchIndex) -> SearchIndex {
-        let mut words: Vec<(&str, u32)> = self
-            .numbers
-            .iter()
-            .map(|(&word, &number)| (word, number))
-            .collect();
-        words.sort_unstable();
-        let mut places = vec![0; words.len()];
-        for (place, (_, number)) in words.iter().enumerate() {
-            places[*number as usize] = id(place);
-        }
-        let kept = (0..former.vocabulary.len()).flat_map(|word| {
-            let place = places[word];
-            former
-                .postings
-                .get(word)
-                .iter()
-                .map(move |&posting| (place, posting))
+    fn index(self, former: &SearchIndex) -> SearchIndex {
+        let kept = iter::zip(0.., 0..former.vocabulary.len()).flat_map(|(number, word)| {
+            let postings = former.postings.get(word).iter();
+            postings.map(move |&posting| (number, posting))
         });
-        let added = self
-            .postings
-            .iter()
-            .map(|&(number, posting)| (places[number as usize], posting));
-        SearchIndex {
-            // Further documents have higher numbers, so that the lists are ascending.
-            postings: Postings::new(words.len(), kept.chain(added)),
-            vocabulary: Vocabulary::new(words.iter().map(|(word, _)| *word)),
-            title_letters: Array::new(self.title_letters.clone()),
-        }
+        // Further documents have higher numbers, so that the lists are ascending.
+        let pairs = kept.chain(self.postings.iter().copied());
+        SearchIndex::new(
+            self.numbers.into_iter().collect(),
+            pairs,
+            self.title_letters,
+        )
     }
-}
-
-/// Groups the packages of catalogs by document: the end of each document's packages, and all of
-/// them.
-fn packages_by_document(count: usize, documents: &[Arc<[u32]>]) -> (Vec<u32>, Vec<IndexedPackage>) {
-    let mut ends = vec![0_u32; count];
-    for &document in documents.iter().flat_map(|of_catalog| &**of_catalog) {
-        ends[document as usize] += 1;
-    }
-    let mut total = 0;
-    for end in &mut ends {
-        // The start of the packages for now; filling them moves it to the end.
-        total += std::mem::replace(end, total);
-    }
-    let mut packages = vec![IndexedPackage::default(); total as usize];
-    for (catalog, of_catalog) in iter::zip(0.., documents) {
-        for (place, &document) in iter::zip(0.., &**of_catalog) {
-            let end = &mut ends[document as usize];
-            packages[*end as usize] = IndexedPackage { catalog, place };
-            *end += 1;
-        }
-    }
-    (ends, packages)
 }
