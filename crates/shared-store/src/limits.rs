@@ -47,8 +47,10 @@ pub const MAX_BREAKER_BACKOFF: Duration = Duration::from_mins(5);
 /// Maximum time that a replica waits for another one that pulls the same revision.
 pub const WAIT_FOR_REPLICA: Duration = Duration::from_mins(2);
 
-/// Time after which a lease expires that is not renewed. It is renewed three times as often.
-pub const LEASE_DURATION: Duration = Duration::from_secs(30);
+/// Time after which a lease expires that is not renewed. It is renewed three times as often. The other
+/// replicas serve the former content for this time after the holder of a lease died, so it is little
+/// more than a delayed renewal takes: a third of it and [`REQUEST_TIMEOUT`].
+pub const LEASE_DURATION: Duration = Duration::from_secs(15);
 
 /// Maximum time for which a lease is renewed.
 pub const MAX_LEASE: Duration = Duration::from_mins(10);

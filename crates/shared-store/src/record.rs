@@ -176,7 +176,11 @@ mod tests {
             };
             LeaseFile::is_valid(&lease.to_json())
         };
-        assert_eq!([-1, 5, 55, 65].map(is_valid), [false, true, true, false]);
+        let longest = i64::try_from(LEASE_DURATION.as_secs() * 2).unwrap();
+        assert_eq!(
+            [-1, 5, longest - 5, longest + 5].map(is_valid),
+            [false, true, true, false]
+        );
         assert!(!LeaseFile::is_valid(b"{}"));
         assert!(LeaseFile::is_valid(&LeaseFile::new("a").to_json()));
     }
