@@ -93,7 +93,7 @@ soak: ## Keep a controller busy with good and bad clients, then three replicas b
 	tests/conformance/replicas/replicas.py $(BUILT)/release/catalogql $(BUILT)/debug/examples/cluster $$(($(MINUTES) / 2))
 
 conformance: export CATALOGQL_SKIPPED_TESTS = $(SKIPPED)
-conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, nginx, Varnish, HAProxy, replicas under faults, DuckDB, DataFusion, MCP clients, and upstream's programs as clients
+conformance: tests/js/node_modules tests/conformance/federation/node_modules ## The long form of what make test does briefly: schemathesis, graphql-js, paging, a cluster, every alert, traces, oauth2-proxy, oc-mirror, nginx, Varnish, HAProxy, replicas under faults and scaled by CPU time, DuckDB, DataFusion, MCP clients, and upstream's programs as clients
 	@mkdir -p $(dir $(SKIPPED)) && : > $(SKIPPED)
 	cargo build --locked --features export-parquet,mcp,shared-store,signatures-gpg,source-git
 	CATALOGQL_CHURN=$$(date +%s):200:40:300 cargo test --locked --test cluster outages -- --nocapture
@@ -123,6 +123,7 @@ conformance: tests/js/node_modules tests/conformance/federation/node_modules ## 
 	tests/conformance/feeds/feeds.py $(BUILT)/debug/catalogql
 	tests/conformance/shared-store/shared_store.py $(BUILT)/debug/catalogql
 	tests/conformance/replicas/replicas.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster 3
+	tests/conformance/autoscaling/autoscaling.py $(BUILT)/debug/catalogql $(BUILT)/debug/examples/cluster
 	CATALOGQL_CHAOS=$${CATALOGQL_CHAOS:-38:50:60} cargo test --locked --test cluster chaos -- --nocapture
 	tests/conformance/federation/federation.mjs $(BUILT)/debug/catalogql
 	@tests/skipped.sh $(SKIPPED)

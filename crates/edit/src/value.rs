@@ -156,11 +156,12 @@ impl BlobValue {
 pub(crate) fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
-    // Go's encoder escapes U+2028 and U+2029 too, because JavaScript took them for line breaks.
-    while let Some(at) = rest.find(|c| c < ' ' || matches!(c, '"' | '\\' | '\u{2028}' | '\u{2029}'))
-    {
-        out.push_str(&rest[..at]);
-        let c = rest[at..].chars().next().unwrap_or_default();
+    loop {
+        let (plain, escaped) = rest.split_at(plain_prefix(rest));
+        out.push_str(plain);
+        let Some(c) = escaped.chars().next() else {
+            break;
+        };
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
@@ -169,15 +170,36 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            _ => {
+            // Go's encoder escapes these too, because JavaScript took them for line breaks.
+            '\0'..' ' | '\u{2028}' | '\u{2029}' => {
                 let escaped = format!("\\u{:04x}", u32::from(c));
                 out.push_str(&escaped);
             }
+            _ => out.push(c),
         }
-        rest = &rest[at + c.len_utf8()..];
+        rest = &escaped[c.len_utf8()..];
     }
-    out.push_str(rest);
     out.push('"');
+}
+
+/// Counts the bytes before the first character that may be escaped.
+fn plain_prefix(text: &str) -> usize {
+    // U+2028 and U+2029 begin with this byte, as other characters do.
+    const MAYBE_LINE_BREAK: u8 = 0xe2;
+    let is_special = |byte: &u8| {
+        (*byte < b' ') | (*byte == b'"') | (*byte == b'\\') | (*byte == MAYBE_LINE_BREAK)
+    };
+    let bytes = text.as_bytes();
+    // The compiler makes vectors of a chunk without branches.
+    let (chunks, _) = bytes.as_chunks::<16>();
+    let is_plain = |chunk: &&[u8; 16]| {
+        !chunk
+            .iter()
+            .fold(false, |found, byte| found | is_special(byte))
+    };
+    let at = 16 * chunks.iter().take_while(is_plain).count();
+    let more = bytes[at..].iter().position(is_special);
+    more.map_or(bytes.len(), |more| at + more)
 }
 
 /// A value all of whose numbers are integers of 64 bits, which keep their digits when they are
@@ -273,6 +295,26 @@ mod tests {
         let text = r#"{"b":[1.0,1e3,12345678901234567890,-0.0],"a":{"z":null,"y":true},"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
         let sorted = r#"{"a":{"y":true,"z":null},"b":[1.0,1e3,12345678901234567890,-0.0],"c":"\u2028\"\\\n\u0001é😀<&>"}"#;
         assert_eq!(BlobValue::parse(text).unwrap().to_json(), sorted);
+    }
+
+    #[test]
+    fn a_text_is_escaped_wherever_a_character_that_needs_it_stands() {
+        let plain = "\u{2027}é😀<&>/\u{7f}";
+        let escaped = [
+            ("\"", r#"\""#),
+            ("\\", r"\\"),
+            ("\u{8}\u{c}\n\r\t", r"\b\f\n\r\t"),
+            ("\0\u{1}\u{1f}", r"\u0000\u0001\u001f"),
+            ("\u{2028}\u{2029}", r"\u2028\u2029"),
+        ];
+        for (text, expected) in escaped {
+            for before in 0..40 {
+                let before = "a".repeat(before) + plain;
+                let mut out = String::new();
+                write_text(&mut out, &format!("{before}{text}{plain}"));
+                assert_eq!(out, format!("\"{before}{expected}{plain}\""));
+            }
+        }
     }
 
     #[test]
