@@ -157,9 +157,9 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     loop {
-        let (plain, escaped) = rest.split_at(plain_prefix(rest));
+        let (plain, following) = rest.split_at(plain_prefix(rest));
         out.push_str(plain);
-        let Some(c) = escaped.chars().next() else {
+        let Some(c) = following.chars().next() else {
             break;
         };
         match c {
@@ -177,7 +177,7 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
             }
             _ => out.push(c),
         }
-        rest = &escaped[c.len_utf8()..];
+        rest = &following[c.len_utf8()..];
     }
     out.push('"');
 }
@@ -186,19 +186,21 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
 fn plain_prefix(text: &str) -> usize {
     // U+2028 and U+2029 begin with this byte, as other characters do.
     const MAYBE_LINE_BREAK: u8 = 0xe2;
-    let is_special = |byte: &u8| {
-        (*byte < b' ') | (*byte == b'"') | (*byte == b'\\') | (*byte == MAYBE_LINE_BREAK)
+    // Numbers instead of `||`, whose branches would keep the compiler from making vectors of a chunk.
+    let special = |byte: u8| {
+        u8::from(byte < b' ')
+            | u8::from(byte == b'"')
+            | u8::from(byte == b'\\')
+            | u8::from(byte == MAYBE_LINE_BREAK)
     };
     let bytes = text.as_bytes();
-    // The compiler makes vectors of a chunk without branches.
     let (chunks, _) = bytes.as_chunks::<16>();
     let is_plain = |chunk: &&[u8; 16]| {
-        !chunk
-            .iter()
-            .fold(false, |found, byte| found | is_special(byte))
+        let found = chunk.iter().fold(0, |found, byte| found | special(*byte));
+        found == 0
     };
     let at = 16 * chunks.iter().take_while(is_plain).count();
-    let more = bytes[at..].iter().position(is_special);
+    let more = bytes[at..].iter().position(|byte| special(*byte) != 0);
     more.map_or(bytes.len(), |more| at + more)
 }
 
