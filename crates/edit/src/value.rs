@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use fbc_read::json::encode::plain_or_foreign_prefix;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -157,7 +158,7 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
     out.push('"');
     let mut rest = text;
     loop {
-        let (plain, following) = rest.split_at(plain_prefix(rest));
+        let (plain, following) = rest.split_at(plain_or_foreign_prefix(rest.as_bytes()));
         out.push_str(plain);
         let Some(c) = following.chars().next() else {
             break;
@@ -180,28 +181,6 @@ pub(crate) fn write_text(out: &mut String, text: &str) {
         rest = &following[c.len_utf8()..];
     }
     out.push('"');
-}
-
-/// Counts the bytes before the first character that may be escaped.
-fn plain_prefix(text: &str) -> usize {
-    // U+2028 and U+2029 begin with this byte, as other characters do.
-    const MAYBE_LINE_BREAK: u8 = 0xe2;
-    // Numbers instead of `||`, whose branches would keep the compiler from making vectors of a chunk.
-    let special = |byte: u8| {
-        u8::from(byte < b' ')
-            | u8::from(byte == b'"')
-            | u8::from(byte == b'\\')
-            | u8::from(byte == MAYBE_LINE_BREAK)
-    };
-    let bytes = text.as_bytes();
-    let (chunks, _) = bytes.as_chunks::<16>();
-    let is_plain = |chunk: &&[u8; 16]| {
-        let found = chunk.iter().fold(0, |found, byte| found | special(*byte));
-        found == 0
-    };
-    let at = 16 * chunks.iter().take_while(is_plain).count();
-    let more = bytes[at..].iter().position(|byte| special(*byte) != 0);
-    more.map_or(bytes.len(), |more| at + more)
 }
 
 /// A value all of whose numbers are integers of 64 bits, which keep their digits when they are

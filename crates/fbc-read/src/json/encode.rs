@@ -150,8 +150,8 @@ fn write_body(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Counts leading bytes that need no escape: plain ones, and non-ASCII ones up to a possible line
-/// or paragraph separator.
-fn plain_or_foreign_prefix(text: &[u8]) -> usize {
+/// or paragraph separator. In UTF-8, a character ends there.
+pub fn plain_or_foreign_prefix(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(chunk) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
